@@ -1,0 +1,1 @@
+"""Rooms that can serve a turn. Each ends at the port Backend and knows no other."""

@@ -1,0 +1,1 @@
+"""The accident agent: graph, state, nodes, prompts."""

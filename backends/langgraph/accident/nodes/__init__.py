@@ -1,0 +1,1 @@
+"""One node a file; nodes read, call the domain, write."""

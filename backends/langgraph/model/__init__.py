@@ -1,0 +1,1 @@
+"""The language model behind an OpenAI-compatible API."""

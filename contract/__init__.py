@@ -1,0 +1,1 @@
+"""How things look on the wire, and what a part must offer: wire bodies, sans-io parsers, ports."""

@@ -1,0 +1,178 @@
+"""What a part must offer to be plugged in: small Protocols, each a noun with few verbs. Values that cross them live in domain.
+
+Errors: a Backend never raises for an upstream's sake (its stream ends with Failed); a store raises StoreUnavailable, SessionBusy or
+TurnAlreadyCommitted (domain/errors.py).
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from domain.backend_name import BackendName
+from domain.diff import Comparison
+from domain.outcome import Outcome, ReplyEvent
+from domain.plan import Plan, Route
+from domain.session import SessionState
+from domain.turn import Turn
+
+
+class Clock(Protocol):
+    """Time, as an argument of everything that decides."""
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        ...
+
+    def monotonic_ms(self) -> float: ...
+
+
+class Backend(Protocol):
+    """Serves a turn. Live and shadow use the same class with another namespace."""
+
+    @property
+    def name(self) -> BackendName: ...
+
+    @property
+    def finishes_when_abandoned(self) -> bool:
+        """True: once begun, a turn runs to its end and commits even if the caller left (the upstream's own memory has moved anyway).
+        False: closing the iterator cancels the turn and nothing of it remains."""
+        ...
+
+    def reply(self, turn: Turn, session: SessionState) -> AsyncIterator[ReplyEvent]:
+        """Events in the order of domain/outcome.py, ending with exactly one Replied or Failed. Never raises but for cancellation."""
+        ...
+
+    async def probe(self) -> str | None:
+        """None when the backend can serve, else why not, in words for an operator."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """An authenticated caller. `profile` holds its compatibility switches (proxy/profile.py names them)."""
+
+    client_id: str
+    tenant_id: str
+    scopes: frozenset[str]
+    profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ClientDirectory(Protocol):
+    async def find(self, key_id: str) -> tuple[Client, str] | None:
+        """The enabled, unexpired client of a key id with the keyed hash of its secret; None when there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Which backend a session was given at its first turn, and by which plan."""
+
+    backend: BackendName
+    reason: str
+    plan_version: int
+    bucket: int
+    is_sampled: bool                       # in the shadow sample: whole session or not at all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredReply:
+    """What a retry gets: the exact bytes of the first answer's parts."""
+
+    request_hash: bytes
+    reply: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSession:
+    """A session whose lease we hold. `lease` fences our commit; `stored` answers a retry without running anything."""
+
+    state: SessionState
+    pin: Pin | None                        # None: the session is new
+    lease: str
+    stored: StoredReply | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRecord:
+    """Everything one committed turn leaves behind, written in one transaction."""
+
+    turn: Turn
+    before: SessionState
+    after: SessionState                    # its version is before.version; the commit raises it by one
+    outcome: Outcome
+    pin: Pin
+    route: Route
+    lease: str
+    idempotency_key: str | None = None
+    request_hash: bytes = b""
+    stored_reply: Mapping[str, Any] | None = None
+
+
+class TurnStore(Protocol):
+    async def open(self, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
+        """Take the session's lease and read it. Raises SessionBusy when the lease stays taken for the bounded wait."""
+        ...
+
+    async def commit(self, record: TurnRecord) -> int:
+        """One short transaction; the new state version. Raises SessionBusy when lease or version moved on, TurnAlreadyCommitted when
+        the event id or key is stored already, StoreUnavailable when the database did not take it."""
+        ...
+
+    async def release(self, turn: Turn, lease: str) -> None:
+        """Give the lease back without a change. Best effort: an unreleased lease expires."""
+        ...
+
+    async def record_failure(self, turn: Turn, outcome: Outcome, pin: Pin, route: Route) -> None:
+        """Leave a failure row for the shadow ledger, in its own short transaction. Best effort."""
+        ...
+
+    async def read(self, tenant_id: str, session_id: str) -> SessionState | None:
+        """The committed projection, without a lease; None for an unknown session and for another tenant's."""
+        ...
+
+    async def stored_reply(self, turn: Turn, idempotency_key: str) -> StoredReply | None: ...
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable."""
+        ...
+
+
+class PlanStore(Protocol):
+    async def latest(self) -> Plan: ...
+
+    async def publish(self, document: Mapping[str, Any], *, author: str, reason: str, based_on: int) -> Plan:
+        """Raises PlanConflict when `based_on` is no longer the newest version."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShadowJob:
+    """One turn to replay: what it was, the state it started from, and what the primary did."""
+
+    outbox_id: int
+    turn: Turn
+    before: SessionState
+    primary: Outcome
+
+
+class ShadowQueue(Protocol):
+    async def take_session(self, worker: str, *, limit: int) -> Sequence[ShadowJob]:
+        """The oldest pending jobs of one session nobody works on, in turn order; empty when there is nothing to do."""
+        ...
+
+    async def settle(self, job: ShadowJob, comparison: Comparison) -> bool:
+        """Store comparison, diffs and the ledger row together. False when this job was settled before (a duplicate delivery)."""
+        ...
+
+    async def postpone(self, jobs: Sequence[ShadowJob], *, note: str, seconds: float) -> None:
+        """The shadow side is out of order: keep the jobs pending and give the session back for later."""
+        ...
+
+    async def give_back(self, jobs: Sequence[ShadowJob]) -> None: ...
+
+    async def settle_failures(self) -> int:
+        """Account the failed and cancelled primary turns; how many."""
+        ...

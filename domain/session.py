@@ -1,0 +1,119 @@
+"""The state of one conversation. The business row is authoritative; a checkpoint or an upstream chat is only a copy of it.
+
+`SessionState` is frozen; the rules return a new one. `as_json` / `from_json` are the stored shape (schema app, columns form_data and
+dialogue); they hold JSON types only, so that the same bytes serve the projection, the turn's record and the shadow's starting point.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from domain.handoff_reason import HandoffReason
+from domain.stages import STAGES, Phase, StageCode
+
+FieldValue = bool | int | str | None
+Form = Mapping[str, FieldValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One line of the conversation as the caller saw it."""
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """Where the conversation stands besides stage and form. Only code changes it, never a model."""
+
+    pending_question: str | None = None                       # a QuestionId
+    clarification_counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    no_response_count: int = 0
+    photo_failures: Mapping[str, int] = field(default_factory=dict[str, int])     # by stage code
+    partials: Mapping[str, str] = field(default_factory=dict[str, str])           # digits dictated so far, by field
+    candidates: Mapping[str, FieldValue] = field(default_factory=dict[str, FieldValue])   # complete, waiting for "yes"
+    confirmed: tuple[str, ...] = ()                           # question ids answered with yes
+    invalid_turns: int = 0                                    # consecutive turns whose model output stayed unusable
+    last_photo_at_ms: int | None = None                       # receive time of the last accepted photo event, epoch ms
+    handoff_reason: HandoffReason | None = None
+    secondary_reasons: tuple[HandoffReason, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Only what differs from a fresh dialogue, so that stored rows stay small."""
+        row: dict[str, Any] = {
+            "pending_question": self.pending_question,
+            "clarification_counts": dict(self.clarification_counts),
+            "no_response_count": self.no_response_count,
+            "photo_failures": dict(self.photo_failures),
+            "partials": dict(self.partials),
+            "candidates": dict(self.candidates),
+            "confirmed": list(self.confirmed),
+            "invalid_turns": self.invalid_turns,
+            "last_photo_at_ms": self.last_photo_at_ms,
+            "handoff_reason": self.handoff_reason,
+            "secondary_reasons": list(self.secondary_reasons),
+        }
+        return {key: value for key, value in row.items() if value}
+
+    @staticmethod
+    def from_json(row: Mapping[str, Any]) -> "Dialogue":
+        reason = row.get("handoff_reason")
+        return Dialogue(
+            pending_question=row.get("pending_question"),
+            clarification_counts=row.get("clarification_counts", {}),
+            no_response_count=row.get("no_response_count", 0),
+            photo_failures=row.get("photo_failures", {}),
+            partials=row.get("partials", {}),
+            candidates=row.get("candidates", {}),
+            confirmed=tuple(row.get("confirmed", ())),
+            invalid_turns=row.get("invalid_turns", 0),
+            last_photo_at_ms=row.get("last_photo_at_ms"),
+            handoff_reason=HandoffReason(reason) if reason else None,
+            secondary_reasons=tuple(HandoffReason(one) for one in row.get("secondary_reasons", ())),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """`version` counts committed changes (1 after the first); `stage` is None before the first turn.
+    `transcript` holds the newest lines only, oldest first; it is read from the turns and never stored with the state."""
+
+    stage: StageCode | None = None
+    form: Form = field(default_factory=dict[str, FieldValue])
+    dialogue: Dialogue = field(default_factory=Dialogue)
+    version: int = 0
+    transcript: tuple[Message, ...] = ()
+
+    @property
+    def phase(self) -> Phase:
+        return STAGES[self.stage].phase if self.stage else Phase.ACCIDENT_COLLECTION
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.stage is not None and STAGES[self.stage].is_terminal
+
+    def with_dialogue(self, **changes: Any) -> "SessionState":
+        return replace(self, dialogue=replace(self.dialogue, **changes))
+
+    def with_form(self, patch: Form) -> "SessionState":
+        return replace(self, form={**self.form, **patch})
+
+    def as_json(self) -> dict[str, Any]:
+        return {"stage": self.stage, "form": dict(self.form), "dialogue": self.dialogue.as_json()}
+
+    @staticmethod
+    def from_json(row: Mapping[str, Any], *, version: int, transcript: tuple[Message, ...] = ()) -> "SessionState":
+        stage = row.get("stage")
+        return SessionState(
+            stage=StageCode(stage) if stage else None,
+            form=cast(Form, row.get("form", {})),
+            dialogue=Dialogue.from_json(row.get("dialogue", {})),
+            version=version,
+            transcript=transcript,
+        )
+
+
+def patch_between(before: Form, after: Form) -> dict[str, FieldValue]:
+    """The fields whose stored value changed, in the order of `after`; missing and None are the same."""
+    return {key: value for key, value in after.items() if before.get(key) != value}

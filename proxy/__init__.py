@@ -1,0 +1,1 @@
+"""The partners' door: /chat, /set_info, /get_info, health."""

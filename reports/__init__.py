@@ -1,0 +1,1 @@
+"""One file a report: rows in, a table out; render.py draws it."""

@@ -1,0 +1,1 @@
+"""Who is served by which backend, and how that changes."""

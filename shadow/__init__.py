@@ -1,0 +1,1 @@
+"""Replay each turn unseen on the other backend, compare, account for it."""

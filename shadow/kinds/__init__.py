@@ -1,0 +1,1 @@
+"""One file a kind of difference; KINDS is the registry."""

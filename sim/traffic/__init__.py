@@ -1,0 +1,1 @@
+"""Plays conversations as partner teams would, over HTTP."""

@@ -1,0 +1,1 @@
+"""The composition root: settings to open resources to services."""
