@@ -4,13 +4,14 @@ Errors: a Backend never raises for an upstream's sake (its stream ends with Fail
 TurnAlreadyCommitted (domain/errors.py).
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from domain.backend_name import BackendName
 from domain.diff import Comparison
+from domain.evidence import Overview
 from domain.outcome import Outcome, ReplyEvent
 from domain.plan import Plan, Route
 from domain.session import SessionState
@@ -36,10 +37,10 @@ class Backend(Protocol):
     @property
     def finishes_when_abandoned(self) -> bool:
         """True: once begun, a turn runs to its end and commits even if the caller left (the upstream's own memory has moved anyway).
-        False: closing the iterator cancels the turn and nothing of it remains."""
+        False: closing the generator cancels the turn and nothing of it remains."""
         ...
 
-    def reply(self, turn: Turn, session: SessionState) -> AsyncIterator[ReplyEvent]:
+    def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent]:
         """Events in the order of domain/outcome.py, ending with exactly one Replied or Failed. Never raises but for cancellation."""
         ...
 
@@ -74,7 +75,7 @@ class Pin:
     reason: str
     plan_version: int
     bucket: int
-    is_sampled: bool                       # in the shadow sample: whole session or not at all
+    is_sampled: bool  # in the shadow sample: whole session or not at all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,7 @@ class OpenedSession:
     """A session whose lease we hold. `lease` fences our commit; `stored` answers a retry without running anything."""
 
     state: SessionState
-    pin: Pin | None                        # None: the session is new
+    pin: Pin | None  # None: the session is new
     lease: str
     stored: StoredReply | None = None
 
@@ -101,7 +102,7 @@ class TurnRecord:
 
     turn: Turn
     before: SessionState
-    after: SessionState                    # its version is before.version; the commit raises it by one
+    after: SessionState  # its version is before.version; the commit raises it by one
     outcome: Outcome
     pin: Pin
     route: Route
@@ -125,15 +126,13 @@ class TurnStore(Protocol):
         """Give the lease back without a change. Best effort: an unreleased lease expires."""
         ...
 
-    async def record_failure(self, turn: Turn, outcome: Outcome, pin: Pin, route: Route) -> None:
-        """Leave a failure row for the shadow ledger, in its own short transaction. Best effort."""
+    async def fail(self, turn: Turn, outcome: Outcome, *, opened: OpenedSession, pin: Pin, route: Route, cancelled: bool) -> None:
+        """Leave a failure row for the shadow ledger and give the lease back, in one short transaction. Best effort."""
         ...
 
     async def read(self, tenant_id: str, session_id: str) -> SessionState | None:
         """The committed projection, without a lease; None for an unknown session and for another tenant's."""
         ...
-
-    async def stored_reply(self, turn: Turn, idempotency_key: str) -> StoredReply | None: ...
 
     async def ping(self) -> None:
         """Raises StoreUnavailable."""
@@ -159,7 +158,9 @@ class ShadowJob:
 
 
 class ShadowQueue(Protocol):
-    async def take_session(self, worker: str, *, limit: int) -> Sequence[ShadowJob]:
+    """One worker's view of the pending shadow work."""
+
+    async def take_session(self, *, limit: int) -> Sequence[ShadowJob]:
         """The oldest pending jobs of one session nobody works on, in turn order; empty when there is nothing to do."""
         ...
 
@@ -167,12 +168,20 @@ class ShadowQueue(Protocol):
         """Store comparison, diffs and the ledger row together. False when this job was settled before (a duplicate delivery)."""
         ...
 
-    async def postpone(self, jobs: Sequence[ShadowJob], *, note: str, seconds: float) -> None:
-        """The shadow side is out of order: keep the jobs pending and give the session back for later."""
+    async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:
+        """The shadow side is out of order: the job's session stays pending and is free again after `seconds`."""
         ...
 
-    async def give_back(self, jobs: Sequence[ShadowJob]) -> None: ...
+    async def give_back(self, job: ShadowJob) -> None:
+        """The job's session is free for any worker at once."""
+        ...
 
     async def settle_failures(self) -> int:
         """Account the failed and cancelled primary turns; how many."""
+        ...
+
+
+class OverviewSource(Protocol):
+    async def overview(self, *, since: datetime | None, latest: int) -> Overview:
+        """Everything the overview report shows, of turns received since then; `latest` newest diffs."""
         ...

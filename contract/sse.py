@@ -6,7 +6,7 @@ inside a UTF-8 character or between an `event:` line and its `data:` line, so no
 
 from dataclasses import dataclass
 
-MAX_EVENT_BYTES = 4 * 1024 * 1024          # node records of a large workflow run to hundreds of KiB in one line
+MAX_EVENT_BYTES = 4 * 1024 * 1024  # node records of a large workflow run to hundreds of KiB in one line
 
 
 class MalformedStream(Exception):
@@ -15,7 +15,7 @@ class MalformedStream(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    name: str | None                       # None: the block had no `event:` line
+    name: str | None  # None: the block had no `event:` line
     data: str
 
 

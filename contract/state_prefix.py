@@ -14,7 +14,7 @@ MAX_FORM_BYTES = 1024
 _OPEN, _CLOSE = "<state>", "</state>"
 _FORM_OPEN, _FORM_CLOSE = "<form>", "</form>"
 _TAG = re.compile(r"<state>[0-9]{4}</state>")
-_TAG_SHAPE = "<state>0000</state>"             # 0 stands for any ASCII digit
+_TAG_SHAPE = "<state>0000</state>"  # 0 stands for any ASCII digit
 _DIGITS = frozenset("0123456789")
 _SPACE = " \t\r\n\ufeff\u3000"
 
@@ -188,7 +188,7 @@ class _BodyFilter:
     __slots__ = ("_open", "_spoken")
 
     def __init__(self) -> None:
-        self._open: list[str] = []         # unfinished tags, each inside the one before
+        self._open: list[str] = []  # unfinished tags, each inside the one before
         self._spoken: list[str] = []
 
     @property
@@ -200,6 +200,8 @@ class _BodyFilter:
 
     def take(self, char: str) -> bool:
         """One character while a tag is open or about to open; True when it completes a tag, which is dropped."""
+        if self._open and not _may_continue_tag(self._open[-1], char):
+            self._reopen()
         if self._open and _may_continue_tag(self._open[-1], char):
             self._open[-1] += char
             if len(self._open[-1]) == len(_TAG_SHAPE):
@@ -210,9 +212,15 @@ class _BodyFilter:
         else:
             self.release()
             self.say(char)
-        if sum(map(len, self._open)) > MAX_PREFIX_CHARS:
-            self.release()
+        while sum(map(len, self._open)) > MAX_PREFIX_CHARS:
+            self.say(self._open.pop(0))
         return False
+
+    def _reopen(self) -> None:
+        """A `<` taken for the beginning of `</state>` may instead begin another tag."""
+        begun = self._open[-1]
+        if len(begun) > 1 and begun.endswith("<"):
+            self._open[-1:] = [begun[:-1], "<"]
 
     def release(self) -> None:
         self._spoken.extend(self._open)

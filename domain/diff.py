@@ -9,9 +9,9 @@ from domain.outcome import Outcome
 
 
 class Severity(StrEnum):
-    CRITICAL = "critical"                  # safety: a missed hand-off, a wrong person's data
-    MAJOR = "major"                        # stage or field wrong
-    MINOR = "minor"                        # an equivalent path
+    CRITICAL = "critical"  # safety: a missed hand-off, a wrong person's data
+    MAJOR = "major"  # stage or field wrong
+    MINOR = "minor"  # an equivalent path
     INFO = "info"
 
 
@@ -22,7 +22,7 @@ class Diff:
     kind: str
     signature: str
     severity: Severity
-    detail: dict[str, Any]                 # JSON; values of sensitive fields are masked by the kind that writes it
+    detail: dict[str, Any]  # JSON; values of sensitive fields are masked by the kind that writes it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

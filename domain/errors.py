@@ -15,6 +15,7 @@ class ErrorType(StrEnum):
     INVALID_FIELD = "INVALID_FIELD"
     INVALID_FIELD_VALUE = "INVALID_FIELD_VALUE"
     INVALID_REQUEST = "INVALID_REQUEST"
+    MALFORMED_BODY = "MALFORMED_BODY"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     SESSION_CONFLICT = "SESSION_CONFLICT"
     IDEMPOTENCY_CONFLICT = "IDEMPOTENCY_CONFLICT"
@@ -35,15 +36,15 @@ class Refusal(Exception):
 class FailureKind(StrEnum):
     """Why a backend did not answer a turn."""
 
-    UNREACHABLE = "unreachable"            # no connection
-    TIMEOUT = "timeout"                    # connected, then silent for too long
-    INTERRUPTED = "interrupted"            # the answer broke off in the middle
-    REFUSED = "refused"                    # the upstream answered with an error of its own
-    CONFIGURATION = "configuration"        # key, app or address is wrong: no retry helps
-    MALFORMED = "malformed"                # bytes that are not the agreed wire, or no state tag
-    INVALID_STAGE = "invalid_stage"        # a state tag that the stage table or the rules do not allow
-    EMPTY = "empty"                        # the upstream finished without a word
-    INTERNAL = "internal"                  # our own mistake
+    UNREACHABLE = "unreachable"  # no connection
+    TIMEOUT = "timeout"  # connected, then silent for too long
+    INTERRUPTED = "interrupted"  # the answer broke off in the middle
+    REFUSED = "refused"  # the upstream answered with an error of its own
+    CONFIGURATION = "configuration"  # key, app or address is wrong: no retry helps
+    MALFORMED = "malformed"  # bytes that are not the agreed wire, or no state tag
+    INVALID_STAGE = "invalid_stage"  # a state tag that the stage table or the rules do not allow
+    EMPTY = "empty"  # the upstream finished without a word
+    INTERNAL = "internal"  # our own mistake
 
     @property
     def is_outage(self) -> bool:
@@ -51,7 +52,9 @@ class FailureKind(StrEnum):
         return self in _OUTAGES
 
 
-_OUTAGES = frozenset({FailureKind.UNREACHABLE, FailureKind.TIMEOUT, FailureKind.INTERRUPTED, FailureKind.REFUSED, FailureKind.CONFIGURATION})
+_OUTAGES = frozenset(
+    {FailureKind.UNREACHABLE, FailureKind.TIMEOUT, FailureKind.INTERRUPTED, FailureKind.REFUSED, FailureKind.CONFIGURATION}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

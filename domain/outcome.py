@@ -37,14 +37,14 @@ class Receipt:
     """Proof of who served: the proxy checks it against the route it chose."""
 
     backend: BackendName
-    build: str                             # release or graph version
-    turn_id: str                           # echoes the turn: an answer to another turn is no answer
+    build: str  # release or graph version
+    turn_id: str  # echoes the turn: an answer to another turn is no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     stage: StageCode
-    text: str                              # the concatenation of all text pieces
+    text: str  # the concatenation of all text pieces
     patch: Mapping[str, FieldValue] = field(default_factory=dict[str, FieldValue])
     handoff_reason: HandoffReason | None = None
 
@@ -56,10 +56,10 @@ class Outcome:
     backend: BackendName
     reply: Reply | None = None
     failure: BackendFailure | None = None
-    violations: tuple[str, ...] = ()       # served, but against the contract: names only, no data
+    violations: tuple[str, ...] = ()  # served, but against the contract: names only, no data
     receipt: Receipt | None = None
     model_calls: int = 0
-    first_text_ms: float | None = None     # None: no text arrived; monotonic clock, from the start of the turn
+    first_text_ms: float | None = None  # None: no text arrived; monotonic clock, from the start of the turn
     total_ms: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -80,7 +80,9 @@ class Outcome:
             else None,
             failure=BackendFailure(kind=FailureKind(failure["kind"]), note=failure["note"]) if failure else None,
             violations=tuple(row.get("violations", ())),
-            receipt=Receipt(backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"]) if receipt else None,
+            receipt=Receipt(backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"])
+            if receipt
+            else None,
             model_calls=row.get("model_calls", 0),
             first_text_ms=row.get("first_text_ms"),
             total_ms=row.get("total_ms", 0.0),

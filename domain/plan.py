@@ -67,9 +67,9 @@ class Route:
     """Where one turn goes, and why."""
 
     backend: BackendName
-    reason: str                            # process, override, pin, caller, share, default
+    reason: str  # process, override, pin, caller, share, default
     plan_version: int
-    bucket: int                            # 0…999 999, same for the session on every replica and in every version
+    bucket: int  # 0…999 999, same for the session on every replica and in every version
 
 
 def bucket_of(salt: str, tenant_id: str, session_id: str, *, purpose: str = "route") -> int:

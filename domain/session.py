@@ -27,15 +27,15 @@ class Message:
 class Dialogue:
     """Where the conversation stands besides stage and form. Only code changes it, never a model."""
 
-    pending_question: str | None = None                       # a QuestionId
+    pending_question: str | None = None  # a QuestionId
     clarification_counts: Mapping[str, int] = field(default_factory=dict[str, int])
     no_response_count: int = 0
-    photo_failures: Mapping[str, int] = field(default_factory=dict[str, int])     # by stage code
-    partials: Mapping[str, str] = field(default_factory=dict[str, str])           # digits dictated so far, by field
-    candidates: Mapping[str, FieldValue] = field(default_factory=dict[str, FieldValue])   # complete, waiting for "yes"
-    confirmed: tuple[str, ...] = ()                           # question ids answered with yes
-    invalid_turns: int = 0                                    # consecutive turns whose model output stayed unusable
-    last_photo_at_ms: int | None = None                       # receive time of the last accepted photo event, epoch ms
+    photo_failures: Mapping[str, int] = field(default_factory=dict[str, int])  # by stage code
+    partials: Mapping[str, str] = field(default_factory=dict[str, str])  # digits dictated so far, by field
+    candidates: Mapping[str, FieldValue] = field(default_factory=dict[str, FieldValue])  # complete, waiting for "yes"
+    confirmed: tuple[str, ...] = ()  # question ids answered with yes
+    invalid_turns: int = 0  # consecutive turns whose model output stayed unusable
+    last_photo_at_ms: int | None = None  # receive time of the last accepted photo event, epoch ms
     handoff_reason: HandoffReason | None = None
     secondary_reasons: tuple[HandoffReason, ...] = ()
 

@@ -12,15 +12,15 @@ from domain.stages import STAGES, Phase, StageCode
 
 
 class Trigger(StrEnum):
-    NL = "nl"                              # a model's proposal that was validated, or its deterministic equivalent
+    NL = "nl"  # a model's proposal that was validated, or its deterministic equivalent
     START = "start"
     PHOTO_DONE = "photo_done"
     PHOTO_FAIL = "photo_fail"
     NO_REPLY = "no_reply"
-    FACT_CHANGED = "fact_changed"          # code, after a confirmed correction
+    FACT_CHANGED = "fact_changed"  # code, after a confirmed correction
     SET_INFO = "set_info"
-    INVALID_OUTPUT = "invalid_output"      # code, after a model stayed unusable
-    NOOP = "noop"                          # an event out of phase or repeated
+    INVALID_OUTPUT = "invalid_output"  # code, after a model stayed unusable
+    NOOP = "noop"  # an event out of phase or repeated
 
 
 class Guard(StrEnum):
@@ -39,7 +39,7 @@ class Guard(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    source: StageCode | None               # None: the session has no stage yet
+    source: StageCode | None  # None: the session has no stage yet
     target: StageCode
     trigger: Trigger
     guard: Guard | None = None

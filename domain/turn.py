@@ -23,18 +23,18 @@ class SetInfo:
 
 @dataclass(frozen=True, slots=True)
 class PhotoCompleted:
-    step: StageCode | None = None          # None: the client did not say which
+    step: StageCode | None = None  # None: the client did not say which
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoRecognitionFailed:
-    count: int | None = None               # None: a bare event adds one
+    count: int | None = None  # None: a bare event adds one
     reason: str = "未说明"
 
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    count: int | None = None               # None: a bare event adds one
+    count: int | None = None  # None: a bare event adds one
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Turn:
     tenant_id: str
     client_id: str
     session_id: str
-    turn_id: str                           # uuid, unique; also the idempotency unit of upstream calls
-    event_id: str                          # unique within a tenant
+    turn_id: str  # uuid, unique; also the idempotency unit of upstream calls
+    event_id: str  # unique within a tenant
     text: str
     event: InputEvent
     received_at: datetime

@@ -1,0 +1,89 @@
+"""Which facts take a case out of the online flow, and under which reason. A table: the first rule that holds is the reason.
+
+Conservative by default; a rule is one line. `changed` limits the question to rules about those fields, so that only a new fact moves a
+conversation (a fact that was already there has moved it before).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from domain.handoff_reason import HandoffReason
+from domain.rules.accident_time import time_from_wire
+from domain.rules.identity_number import age_on
+from domain.rules.plate_type import MOTORCYCLE_TYPES, ONLINE_TYPES, UNPLATED_TYPES
+from domain.session import Form
+
+MAX_AGE = timedelta(hours=24)
+ADULT_AGE_YEARS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class EligibilityRule:
+    reason: HandoffReason
+    fields: tuple[str, ...]
+    is_broken: Callable[[Form, datetime], bool]
+
+
+def is_stale(form: Form, now: datetime) -> bool:
+    """The accident is known to be longer ago than the online flow allows; to the minute, the limit itself is still fine."""
+    when = form.get("sgfssj")
+    return isinstance(when, str) and now.replace(second=0, microsecond=0) - time_from_wire(when) > MAX_AGE
+
+
+def _is(key: str, *values: object) -> Callable[[Form, datetime], bool]:
+    def check(form: Form, now: datetime) -> bool:
+        return any(form.get(key) is value for value in values)
+
+    return check
+
+
+def _no_vehicle(form: Form, now: datetime) -> bool:
+    return form.get("jdcsl") == 0
+
+
+def _too_many(form: Form, now: datetime) -> bool:
+    count = form.get("jdcsl")
+    return isinstance(count, int) and count > 2
+
+
+def _type_in(types: frozenset[str]) -> Callable[[Form, datetime], bool]:
+    return lambda form, now: any(form.get(key) in types for key in _TYPES)
+
+
+def _special(form: Form, now: datetime) -> bool:
+    return any(form.get(key) is not None and form.get(key) not in ONLINE_TYPES for key in _TYPES)
+
+
+def _is_minor(form: Form, now: datetime) -> bool:
+    when = form.get("sgfssj")
+    day = time_from_wire(when) if isinstance(when, str) else now
+    return any(isinstance(number := form.get(key), str) and age_on(number, day) < ADULT_AGE_YEARS for key in _IDENTITIES)
+
+
+_TYPES = ("hpzl1", "hpzl2")
+_IDENTITIES = ("sfzmhm1", "sfzmhm2")
+_R = HandoffReason
+
+ELIGIBILITY: tuple[EligibilityRule, ...] = (
+    EligibilityRule(_R.INJURY, ("ywrysw",), _is("ywrysw", True)),
+    EligibilityRule(_R.NON_MOTOR, ("ywfjdc",), _is("ywfjdc", True)),
+    EligibilityRule(_R.MOTORCYCLE, ("ywmtc",), _is("ywmtc", True)),
+    EligibilityRule(_R.ZERO_VEHICLE, ("jdcsl",), _no_vehicle),
+    EligibilityRule(_R.MULTI_VEHICLE, ("jdcsl",), _too_many),
+    EligibilityRule(_R.NOT_AT_SCENE, ("sfsgxc",), _is("sfsgxc", False)),
+    EligibilityRule(_R.STALE_ACCIDENT, ("sgfssj",), is_stale),
+    EligibilityRule(_R.NO_PLATE, _TYPES, _type_in(UNPLATED_TYPES)),
+    EligibilityRule(_R.MOTORCYCLE, _TYPES, _type_in(MOTORCYCLE_TYPES)),
+    EligibilityRule(_R.SPECIAL_VEHICLE, _TYPES, _special),
+    EligibilityRule(_R.MINOR_DRIVER, _IDENTITIES, _is_minor),
+)
+
+
+def ineligible(form: Form, now: datetime, changed: Iterable[str] | None = None) -> HandoffReason | None:
+    """Why the case needs a person; None when nothing known says so."""
+    about = None if changed is None else set(changed)
+    for rule in ELIGIBILITY:
+        if (about is None or about.intersection(rule.fields)) and rule.is_broken(form, now):
+            return rule.reason
+    return None

@@ -1,0 +1,262 @@
+"""The whole story of one turn: open, route, reply, commit, done.
+
+JSON and SSE are two renderings of the same event stream (proxy/render.py); there is no second implementation. Text is provisional until
+`Committed`; what cannot be committed ends in a Refusal and leaves session and version as they were. docs/turn-path.md walks through it.
+"""
+
+import hashlib
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import structlog
+from opentelemetry import trace
+
+from contract.ports import Backend, OpenedSession, Pin, TurnRecord, TurnStore
+from contract.wire import BLANK_TEXT
+from domain.backend_name import BackendName
+from domain.errors import BackendFailure, ErrorType, FailureKind, Refusal, SessionBusy, StoreUnavailable, TurnAlreadyCommitted
+from domain.external_update import external_update
+from domain.fields import FieldError
+from domain.outcome import Failed, FormChanged, Outcome, Replied, StageDecided, TextPiece
+from domain.plan import Plan, Route
+from domain.session import FieldValue
+from domain.stages import StageCode
+from domain.turn import EVENT_TYPES, SessionStarted, SetInfo, Turn
+from proxy.errors import refusal_of
+from proxy.plan_view import PlanView
+from rollout.routing import pin_for, route
+from telemetry.instruments import COMMIT_SPAN, TURN_SPAN
+
+log = structlog.get_logger(__name__)
+tracer = trace.get_tracer("crossfade.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The turn is stored: now, and only now, it may be called done."""
+
+    version: int
+    is_replay: bool = False
+
+
+TurnEvent = StageDecided | FormChanged | TextPiece | Committed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    turn: Turn
+    idempotency_key: str | None = None
+    request_hash: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTurn:
+    """A turn whose session is open and whose route is known: nothing was sent to a backend yet."""
+
+    request: TurnRequest
+    opened: OpenedSession
+    pin: Pin
+    route: Route
+    backend: Backend
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the owner of a running turn may ask before it stops it."""
+
+    is_committing: bool = False
+    pieces: list[str | None] = field(default_factory=list[str | None])  # what was said, in order; None: here the form was told
+
+
+class TurnPath:
+    def __init__(
+        self,
+        *,
+        store: TurnStore,
+        backends: Mapping[BackendName, Backend],
+        plans: PlanView,
+        process_backend: BackendName | None,
+        shadow_enabled: bool,
+    ) -> None:
+        self._store = store
+        self._backends = backends
+        self._plans = plans
+        self._process_backend = process_backend
+        self._shadow_enabled = shadow_enabled
+
+    async def open(self, request: TurnRequest) -> OpenTurn:
+        """Everything that can refuse a turn before it begins. Raises Refusal; then nothing is held."""
+        plan = _plan_or_refusal(self._plans)
+        try:
+            opened = await self._store.open(request.turn, idempotency_key=request.idempotency_key)
+        except SessionBusy:
+            raise Refusal(ErrorType.SESSION_CONFLICT) from None
+        except StoreUnavailable:
+            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+        if opened.stored is None:
+            try:
+                _refuse_impossible(request.turn, opened)
+            except Refusal:
+                await self._store.release(request.turn, opened.lease)
+                raise
+        elif opened.stored.request_hash not in (b"", request.request_hash):
+            raise Refusal(ErrorType.IDEMPOTENCY_CONFLICT)
+        decided = route(request.turn, opened.pin, plan, process_backend=self._process_backend)
+        pin = opened.pin or pin_for(request.turn, decided, plan, shadow_enabled=self._shadow_enabled)
+        return OpenTurn(request=request, opened=opened, pin=pin, route=decided, backend=self._backends[decided.backend])
+
+    async def run(self, open_turn: OpenTurn, progress: Progress) -> AsyncGenerator[TurnEvent]:
+        """The turn's events, ending with Committed. Raises Refusal when the turn failed; it is then void.
+
+        Cancelling it before `progress.is_committing` voids the turn; afterwards it must be left to finish.
+        """
+        if open_turn.opened.stored is not None:
+            for event in _replayed(open_turn.opened.stored.reply):
+                yield event
+            return
+        turn = open_turn.request.turn
+        with tracer.start_as_current_span(TURN_SPAN, attributes=_facts(open_turn)):
+            if _changes_nothing(turn, open_turn.opened):
+                await self._store.release(turn, open_turn.opened.lease)
+                yield Committed(open_turn.opened.state.version)
+                return
+            try:
+                async with aclosing(open_turn.backend.reply(turn, open_turn.opened.state)) as events:
+                    async for event in events:
+                        match event:
+                            case Replied():
+                                progress.is_committing = True
+                                yield Committed(await self._commit(open_turn, event, progress.pieces))
+                            case Failed(outcome):
+                                await self._fail(open_turn, outcome, cancelled=False)
+                                raise refusal_of(outcome.failure or _NO_ANSWER)
+                            case TextPiece(text):
+                                progress.pieces.append(text)
+                                yield event
+                            case FormChanged():
+                                progress.pieces.append(None)
+                                yield event
+                            case StageDecided():
+                                yield event
+            except (Refusal, StoreUnavailable):
+                raise
+            except BaseException as error:
+                # Cancelled by a caller who left, or our own mistake: the turn is void and its lease goes back either way.
+                if not progress.is_committing:
+                    cancelled = not isinstance(error, Exception)
+                    await self._fail(open_turn, Outcome(backend=open_turn.route.backend, failure=_NO_ANSWER), cancelled=cancelled)
+                raise
+
+    async def _commit(self, open_turn: OpenTurn, replied: Replied, pieces: list[str | None]) -> int:
+        request, outcome = open_turn.request, replied.outcome
+        if not _is_proof(outcome, open_turn):
+            await self._fail(open_turn, Outcome(backend=outcome.backend, failure=_WRONG_RECEIPT), cancelled=False)
+            raise Refusal(ErrorType.INTERNAL_ERROR)
+        record = TurnRecord(
+            turn=request.turn,
+            before=open_turn.opened.state,
+            after=replied.after,
+            outcome=outcome,
+            pin=open_turn.pin,
+            route=open_turn.route,
+            lease=open_turn.opened.lease,
+            idempotency_key=request.idempotency_key,
+            request_hash=request.request_hash,
+            stored_reply=_stored(outcome, pieces, open_turn.opened.state.version + 1) if request.idempotency_key else None,
+        )
+        try:
+            with tracer.start_as_current_span(COMMIT_SPAN):
+                version = await self._store.commit(record)
+        except (SessionBusy, TurnAlreadyCommitted):
+            raise Refusal(ErrorType.SESSION_CONFLICT) from None
+        except StoreUnavailable:
+            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+        log.info(
+            "turn_served",
+            backend=outcome.backend,
+            route_reason=open_turn.route.reason,
+            event_type=EVENT_TYPES[type(request.turn.event)],
+            stage_code=replied.after.stage,
+            version=version,
+            total_ms=round(outcome.total_ms, 1),
+            model_calls=outcome.model_calls,
+            violations=outcome.violations,
+        )
+        return version
+
+    async def _fail(self, open_turn: OpenTurn, outcome: Outcome, *, cancelled: bool) -> None:
+        failure = outcome.failure or _NO_ANSWER
+        log.warning("turn_failed", backend=outcome.backend, failure=failure.kind, note=failure.note, cancelled=cancelled)
+        await self._store.fail(
+            open_turn.request.turn, outcome, opened=open_turn.opened, pin=open_turn.pin, route=open_turn.route, cancelled=cancelled
+        )
+
+
+_NO_ANSWER = BackendFailure(kind=FailureKind.INTERNAL, note="no_answer")
+_WRONG_RECEIPT = BackendFailure(kind=FailureKind.INTERNAL, note="receipt_of_another_turn")
+
+
+def request_hash(endpoint: str, body: Mapping[str, Any]) -> bytes:
+    """The fingerprint of what a key was used for: the endpoint and the recognised fields, whatever their order or the transport."""
+    return hashlib.sha256(orjson.dumps([endpoint, body], option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _plan_or_refusal(plans: PlanView) -> Plan:
+    try:
+        return plans.current()
+    except StoreUnavailable:
+        raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+
+
+def _refuse_impossible(turn: Turn, opened: OpenedSession) -> None:
+    is_new = opened.pin is None
+    if isinstance(turn.event, SetInfo):
+        if is_new:
+            raise Refusal(ErrorType.SESSION_NOT_FOUND)
+        try:
+            external_update(opened.state, turn.event.key, turn.event.value, turn.received_at)
+        except FieldError as error:
+            raise Refusal(ErrorType.INVALID_FIELD_VALUE, str(error)) from None
+    elif isinstance(turn.event, SessionStarted) and not turn.text.strip() and not is_new:
+        raise Refusal(ErrorType.INVALID_REQUEST, BLANK_TEXT)
+
+
+def _changes_nothing(turn: Turn, opened: OpenedSession) -> bool:
+    """A field set to the value it has: acknowledged, but no event and no new version."""
+    if not isinstance(turn.event, SetInfo):
+        return False
+    return external_update(opened.state, turn.event.key, turn.event.value, turn.received_at) is opened.state
+
+
+def _is_proof(outcome: Outcome, open_turn: OpenTurn) -> bool:
+    """The backend that was chosen answered this very turn; a label alone proves nothing."""
+    receipt = outcome.receipt
+    return receipt is not None and receipt.backend is open_turn.route.backend and receipt.turn_id == open_turn.request.turn.turn_id
+
+
+def _facts(open_turn: OpenTurn) -> dict[str, str | int]:
+    return {
+        "backend": open_turn.route.backend,
+        "route.reason": open_turn.route.reason,
+        "plan.version": open_turn.route.plan_version,
+        "event.type": EVENT_TYPES[type(open_turn.request.turn.event)],
+    }
+
+
+def _stored(outcome: Outcome, pieces: list[str | None], version: int) -> dict[str, Any]:
+    reply = outcome.reply
+    assert reply is not None
+    return {"stage": reply.stage, "patch": dict(reply.patch), "pieces": list(pieces), "version": version}
+
+
+def _replayed(stored: Mapping[str, Any]) -> list[TurnEvent]:
+    """The first answer again, piece by piece."""
+    patch: dict[str, FieldValue] = stored["patch"]
+    return [
+        StageDecided(StageCode(stored["stage"])),
+        *(FormChanged(patch) if text is None else TextPiece(text) for text in stored["pieces"]),
+        Committed(stored["version"], is_replay=True),
+    ]

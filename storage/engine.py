@@ -1,0 +1,72 @@
+"""Connections: an asyncpg pool for the turn's path, an SQLAlchemy engine for everything people wait for. One door for database errors."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, cast
+
+import asyncpg
+import structlog
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from domain.errors import StoreUnavailable
+
+log = structlog.get_logger(__name__)
+
+CONNECT_SECONDS = 5.0
+STATEMENT_SECONDS = 10.0  # a commit that takes longer is a fault, not patience
+
+
+def plain_dsn(dsn: str) -> str:
+    """libpq's form: `postgresql+asyncpg://` and `postgres://` are accepted in settings."""
+    scheme, separator, rest = dsn.partition("://")
+    return f"postgresql://{rest}" if separator and scheme.split("+")[0] in ("postgresql", "postgres") else dsn
+
+
+def sqlalchemy_url(dsn: str) -> str:
+    return plain_dsn(dsn).replace("postgresql://", "postgresql+asyncpg://", 1)
+
+
+@asynccontextmanager
+async def open_pool(dsn: str, *, name: str, size: int = 10) -> AsyncGenerator[asyncpg.Pool]:
+    """Opens lazily: a database that is away at start makes the process not ready, it does not stop it."""
+    pool = asyncpg.create_pool(
+        plain_dsn(dsn),
+        min_size=0,
+        max_size=size,
+        timeout=CONNECT_SECONDS,
+        command_timeout=STATEMENT_SECONDS,
+        server_settings={"application_name": name},
+    )
+    await pool
+    try:
+        yield pool
+    finally:
+        try:
+            await cast(Any, pool).close()
+        except (OSError, asyncpg.PostgresError) as error:
+            log.warning("database_pool_close_failed", error_type=type(error).__name__)
+            pool.terminate()
+
+
+@asynccontextmanager
+async def open_engine(dsn: str, *, name: str) -> AsyncGenerator[AsyncEngine]:
+    engine = create_async_engine(
+        sqlalchemy_url(dsn), pool_size=5, connect_args={"timeout": CONNECT_SECONDS, "server_settings": {"application_name": name}}
+    )
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+OUTAGES = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+
+
+@contextmanager
+def database_failures(doing: str) -> Generator[None]:
+    """Everything the database can do wrong becomes StoreUnavailable here. Logged: class and SQLSTATE; messages quote values."""
+    try:
+        yield
+    except (*OUTAGES, asyncpg.PostgresError) as error:
+        log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=getattr(error, "sqlstate", None))
+        raise StoreUnavailable(doing) from None

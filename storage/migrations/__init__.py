@@ -1,0 +1,1 @@
+"""Alembic: the schemas `app` and `shadow`, and nothing of LangGraph's."""

@@ -1,0 +1,165 @@
+"""The shadow's work list and what becomes of it. Implements ports.ShadowQueue with the shadow role.
+
+Pending work is the outbox minus the ledger: nothing is ever taken off a queue, so nothing can be lost by a worker that dies. A claim keeps
+two workers off one session; when it expires the session is free again, and the ledger's primary key makes a second settling a no-op.
+"""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import asyncpg
+
+from contract.ports import ShadowJob
+from domain.diff import Comparison
+from domain.outcome import Outcome
+from domain.session import SessionState
+from domain.stages import StageCode
+from domain.turn import EVENT_TYPES, InputEvent, NoResponse, PhotoCompleted, PhotoRecognitionFailed, SessionStarted, Turn, UserMessage
+from storage import json
+from storage.engine import database_failures
+from storage.turns import TRANSCRIPT_TURNS, transcript_from
+
+_CLAIM = """
+WITH next AS (
+    SELECT o.tenant_id, o.session_id
+    FROM app.turn_outbox o
+    LEFT JOIN shadow.ledger l USING (outbox_id)
+    LEFT JOIN shadow.claims c ON c.tenant_id = o.tenant_id AND c.session_id = o.session_id
+    WHERE l.outbox_id IS NULL AND o.kind = 'committed' AND (c.until IS NULL OR c.until < clock_timestamp())
+    ORDER BY o.outbox_id LIMIT 1
+)
+INSERT INTO shadow.claims AS c (tenant_id, session_id, worker, until)
+SELECT tenant_id, session_id, $1, clock_timestamp() + make_interval(secs => $2) FROM next
+ON CONFLICT (tenant_id, session_id) DO UPDATE SET worker = excluded.worker, until = excluded.until, note = ''
+WHERE c.until < clock_timestamp()
+RETURNING tenant_id, session_id
+"""
+
+_JOBS = """
+SELECT o.outbox_id, t.turn_id, t.tenant_id, t.session_id, t.client_id, t.event_id, t.request_id, t.event_type, t.version,
+       t.input, t.outcome, t.received_at, b.after AS before,
+       (SELECT jsonb_agg(jsonb_build_array(p.input ->> 'text', p.output_text) ORDER BY p.version)
+        FROM (SELECT p.version, p.input, p.output_text FROM app.turns p
+              WHERE p.tenant_id = t.tenant_id AND p.session_id = t.session_id AND p.status = 'committed'
+                AND p.output_text IS NOT NULL AND p.version < t.version
+              ORDER BY p.version DESC LIMIT $4) p) AS transcript
+FROM app.turn_outbox o
+JOIN app.turns t USING (turn_id)
+LEFT JOIN app.turns b
+    ON b.tenant_id = t.tenant_id AND b.session_id = t.session_id AND b.version = t.version - 1 AND b.status = 'committed'
+LEFT JOIN shadow.ledger l USING (outbox_id)
+WHERE o.tenant_id = $1 AND o.session_id = $2 AND o.kind = 'committed' AND l.outbox_id IS NULL
+ORDER BY t.version LIMIT $3
+"""
+
+_SETTLE = """
+WITH entry AS (
+    INSERT INTO shadow.ledger (outbox_id, turn_id, state, worker) VALUES ($1, $2, 'compared', $3)
+    ON CONFLICT DO NOTHING RETURNING outbox_id, turn_id
+), comparison AS (
+    INSERT INTO shadow.comparisons (outbox_id, turn_id, tenant_id, session_id, client_id, event_type, mode, primary_backend,
+                                    shadow_backend, from_stage, primary_stage, shadow_stage, compared, shadow_outcome)
+    SELECT outbox_id, turn_id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM entry
+    RETURNING comparison_id
+), diff AS (
+    INSERT INTO shadow.diffs (comparison_id, kind, signature, severity, detail)
+    SELECT comparison_id, d.kind, d.signature, d.severity, d.detail
+    FROM comparison, jsonb_to_recordset($16::jsonb) AS d(kind text, signature text, severity text, detail jsonb)
+)
+SELECT count(*) FROM entry
+"""
+
+_SETTLE_FAILURES = """
+INSERT INTO shadow.ledger (outbox_id, turn_id, state, reason, worker)
+SELECT o.outbox_id, o.turn_id, 'failed', 'primary:' || coalesce(t.outcome #>> '{failure,kind}', o.kind), $1
+FROM app.turn_outbox o JOIN app.turns t USING (turn_id) LEFT JOIN shadow.ledger l USING (outbox_id)
+WHERE o.kind <> 'committed' AND l.outbox_id IS NULL
+ORDER BY o.outbox_id LIMIT 1000
+ON CONFLICT DO NOTHING
+"""
+
+_RELEASE = """
+UPDATE shadow.claims SET until = clock_timestamp() + make_interval(secs => $4), note = $5
+WHERE tenant_id = $1 AND session_id = $2 AND worker = $3
+"""
+
+
+class ShadowRows:
+    def __init__(self, pool: asyncpg.Pool, *, worker: str, claim_seconds: float) -> None:
+        self._pool = pool
+        self._worker = worker
+        self._claim_seconds = claim_seconds
+
+    async def take_session(self, *, limit: int) -> Sequence[ShadowJob]:
+        with database_failures("take_shadow_session"):
+            session = await self._pool.fetchrow(_CLAIM, self._worker, self._claim_seconds)
+            if session is None:
+                return ()
+            rows = await self._pool.fetch(_JOBS, session["tenant_id"], session["session_id"], limit, TRANSCRIPT_TURNS)
+        return tuple(_job(row) for row in rows)
+
+    async def settle(self, job: ShadowJob, comparison: Comparison) -> bool:
+        turn = job.turn
+        primary, shadow = comparison.primary.reply, comparison.shadow.reply
+        with database_failures("settle_comparison"):
+            settled = await self._pool.fetchval(
+                _SETTLE,
+                job.outbox_id, uuid.UUID(turn.turn_id), self._worker, turn.tenant_id, turn.session_id, turn.client_id,
+                EVENT_TYPES[type(turn.event)], comparison.mode, comparison.primary.backend, comparison.shadow.backend,
+                job.before.stage, primary and primary.stage, shadow and shadow.stage, list(comparison.compared),
+                json.dumps(comparison.shadow), json.dumps(comparison.diffs),
+            )  # fmt: skip
+        return bool(settled)
+
+    async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:
+        with database_failures("postpone_shadow_session"):
+            await self._pool.execute(_RELEASE, job.turn.tenant_id, job.turn.session_id, self._worker, seconds, note)
+
+    async def give_back(self, job: ShadowJob) -> None:
+        await self.postpone(job, note="", seconds=0.0)
+
+    async def settle_failures(self) -> int:
+        with database_failures("settle_failures"):
+            done = await self._pool.execute(_SETTLE_FAILURES, self._worker)
+        return int(done.split()[-1])
+
+
+def _job(row: Mapping[str, Any]) -> ShadowJob:
+    version = row["version"] - 1
+    given = json.loads(row["input"])
+    return ShadowJob(
+        outbox_id=row["outbox_id"],
+        turn=Turn(
+            tenant_id=row["tenant_id"],
+            client_id=row["client_id"],
+            session_id=row["session_id"],
+            turn_id=str(row["turn_id"]),
+            event_id=row["event_id"],
+            text=given["text"],
+            event=event_from_json(row["event_type"], given["event"]),
+            received_at=row["received_at"],
+            request_id=row["request_id"],
+        ),
+        before=SessionState.from_json(
+            json.loads(row["before"]) or {}, version=version, transcript=transcript_from(json.loads(row["transcript"]))
+        ),
+        primary=Outcome.from_json(json.loads(row["outcome"])),
+    )
+
+
+def event_from_json(event_type: str, row: Mapping[str, Any]) -> InputEvent:
+    """The stored shape is the event's own fields (storage/turns.py)."""
+    match event_type:
+        case "user_message":
+            return UserMessage(row["text"])
+        case "photo_completed":
+            return PhotoCompleted(StageCode(row["step"]) if row["step"] else None)
+        case "photo_recognition_failed":
+            return PhotoRecognitionFailed(count=row["count"], reason=row["reason"])
+        case "no_response":
+            return NoResponse(row["count"])
+        case "session_started":
+            return SessionStarted()
+        case _:
+            raise ValueError(f"no shadow job carries {event_type}")

@@ -1,0 +1,54 @@
+"""Turn logs and traces on. Called once per process by wiring; libraries and rooms only ask for a logger or a tracer."""
+
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+
+from telemetry.redaction import frames_without_messages, redact
+
+
+def set_up_logging(*, level: str, as_json: bool) -> None:
+    """One line an event on stderr: stdout belongs to a command's data."""
+    renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _add_trace_id,
+            frames_without_messages,
+            redact,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s")  # names only: messages may quote
+
+
+def _add_trace_id(_logger: object, _method: str, event: Any) -> Any:
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        event["trace_id"] = f"{context.trace_id:032x}"
+    return event
+
+
+def set_up_tracing(*, exporter: str, service: str, sample_ratio: float) -> Callable[[], None]:
+    """`exporter`: none or console. Returns what flushes and ends it. Without an exporter no span is recorded and none costs anything."""
+    if exporter == "none":
+        return lambda: None
+    provider = TracerProvider(resource=Resource.create({"service.name": service}), sampler=ParentBased(TraceIdRatioBased(sample_ratio)))
+    provider.add_span_processor(
+        BatchSpanProcessor(ConsoleSpanExporter(out=sys.stderr, formatter=lambda span: span.to_json(indent=None) + "\n"))
+    )
+    trace.set_tracer_provider(provider)
+    return provider.shutdown
