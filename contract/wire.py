@@ -48,7 +48,7 @@ def _text_of_number(value: object) -> object:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-SessionId = Annotated[str, BeforeValidator(_text_of_number), Field(pattern=r"\A[A-Za-z0-9._:-]{1,64}\Z")]
+SessionId = Annotated[str, BeforeValidator(_text_of_number), Field(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 
 
 class _Body(BaseModel):
@@ -68,7 +68,7 @@ class ChatBody(_Body):
     text: str
     need_form_update: bool = Field(default=False, alias="needFormUpdate")
     use_text_chunk: bool = Field(default=False, alias="useTextChunk")
-    event_id: str | None = Field(default=None, alias="eventId", pattern=r"\A[A-Za-z0-9._:-]{1,128}\Z")
+    event_id: str | None = Field(default=None, alias="eventId", pattern=r"^[A-Za-z0-9._:-]{1,128}$")
 
 
 class SetInfoBody(_Body):

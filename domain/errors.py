@@ -43,6 +43,7 @@ class FailureKind(StrEnum):
     CONFIGURATION = "configuration"  # key, app or address is wrong: no retry helps
     MALFORMED = "malformed"  # bytes that are not the agreed wire, or no state tag
     INVALID_STAGE = "invalid_stage"  # a state tag that the stage table or the rules do not allow
+    NODE_FAILED = "node_failed"  # a step of the upstream's workflow failed and left no answer
     EMPTY = "empty"  # the upstream finished without a word
     INTERNAL = "internal"  # our own mistake
 

@@ -183,7 +183,7 @@ def in_order(form: Form | Iterable[tuple[str, FieldValue]]) -> dict[str, FieldVa
 
 
 def require_consistent(form: Form, changed: Iterable[str]) -> None:
-    """Raises FieldError when a changed field contradicts another: one number for both parties, or plate and type that exclude each other."""
+    """Raises FieldError when a changed field contradicts another: one number for both parties, or a type that the plate rules out."""
     for key in changed:
         spec, value = FIELDS[key], form.get(key)
         if value is None or not spec.party:

@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from domain.fields import in_order
 from domain.handoff_reason import HandoffReason, default_reason
+from domain.injury import Verdict
 from domain.numbers import number_candidates
 from domain.questions import QuestionId, fields_of, next_question, party_of, summary_of
+from domain.safety import detect
 from domain.session import Dialogue, FieldValue, Form, SessionState
 from domain.stages import STAGES, Phase, StageCode
 from domain.turn import NoResponse, PhotoCompleted, PhotoRecognitionFailed, Turn, UserMessage
@@ -30,8 +32,11 @@ def follow(
         kept = dialogue.handoff_reason if session.is_terminal else None
         dialogue = replace(dialogue, pending_question=None, handoff_reason=kept or reason or default_reason(stage))
         return replace(session, stage=stage, form=form, dialogue=dialogue)
+    dialogue = replace(dialogue, pending_question=_safety_question(session, turn, stage, form))
     asked = next_question(stage, form, dialogue)
-    dialogue = replace(dialogue, pending_question=asked.value if asked else None, clarification_counts=_clarifications(session, turn, patch, asked))
+    dialogue = replace(
+        dialogue, pending_question=asked.value if asked else None, clarification_counts=_clarifications(session, turn, patch, asked)
+    )
     return replace(session, stage=stage, form=form, dialogue=dialogue)
 
 
@@ -61,7 +66,9 @@ def raised(old: int, count: int | None) -> int:
 def _with_numbers(dialogue: Dialogue, session: SessionState, turn: Turn, form: Form) -> Dialogue:
     """A whole phone or identity number said to the verifying stages and not stored yet waits for its "yes"; a stored one no longer does."""
     answered = fields_of(session.dialogue.pending_question) if isinstance(turn.event, UserMessage) else ()
-    waiting = {key: value for key, value in dialogue.candidates.items() if form.get(key) is None or (key[:4] == "hphm" and key not in answered)}
+    waiting = {
+        key: value for key, value in dialogue.candidates.items() if form.get(key) is None or (key[:4] == "hphm" and key not in answered)
+    }
     party = party_of(session.stage)
     if party and isinstance(turn.event, UserMessage):
         said = number_candidates(turn.event.text, party, turn.received_at)
@@ -79,6 +86,18 @@ def _with_summary(dialogue: Dialogue, session: SessionState, stage: StageCode) -
     if is_onward and summary_of(party) not in dialogue.confirmed:
         return replace(dialogue, confirmed=(*dialogue.confirmed, summary_of(party).value))
     return dialogue
+
+
+def _safety_question(session: SessionState, turn: Turn, stage: StageCode, form: Form) -> str | None:
+    """A doubt about injuries that the other backend left open: the next unclear answer to it must count as the second one. An event
+    leaves an open confirmation as it was."""
+    pending = session.dialogue.pending_question
+    if form.get("ywrysw") is not None or stage not in (session.stage, StageCode.COLLECTING):
+        return None
+    if not isinstance(turn.event, UserMessage):
+        return pending if pending == QuestionId.CONFIRM_INJURY else None
+    is_doubtful = detect(turn.event.text, pending).injury is Verdict.UNCERTAIN
+    return QuestionId.CONFIRM_INJURY.value if is_doubtful else None
 
 
 def _clarifications(session: SessionState, turn: Turn, patch: Mapping[str, FieldValue], asked: str | None) -> dict[str, int]:

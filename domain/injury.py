@@ -47,10 +47,9 @@ _SOFT = re.compile(
     r"伤|死|磕|摔|撞头|碰头|哭|血|不舒服|难受|吓到|休克|倒地|倒在|躺|崴|扭到|破皮|破了皮|划破|肿|淤青|抬不起|怀孕|孕妇|气囊|翻车|侧翻|"
     r"擦破|蹭破|捂着|发抖|卡在|没什么大|没啥大|大碍"
 )
-_LIMITED = re.compile(
-    r"除了|除外|以外|只有|只是我|暂时|目前|现在还|还没|刚才还|重伤|大伤|大碍|大事|没什么|没啥|没怎么|没太|多少|明显|较大"
-)
-_ONE_SIDE = re.compile(r"我这边|我这里|我车上|我这车|我们车|我们这边|我们这车|我方")
+_LIMITED = re.compile(r"除了|除外|以外|只有|只是我|暂时|目前|现在还|还没|刚才还|重伤|大伤|大碍|大事|没什么|没啥|没怎么|没太|多少|明显|较大")
+_ONE_SIDE = re.compile(r"我们|我这边|我这里|车上|我这车|我方|全车")
+_BOTH_SIDES = re.compile(r"双方|大家|所有人|两边|对方|他|她|两车")
 _OTHERS_ONLY = re.compile(r"他们|她们|对方都")
 _HEDGE = re.compile(
     r"假如|如果|要是|万一|怎么处理|(?:受没受|伤没伤|疼没疼|痛没痛)|吗|(?<![什怎这那多])么|吧|\?|是不是|有没有|有无|可能|好像|似乎|也许|"
@@ -83,7 +82,7 @@ _CLAUSE = re.compile(
 )
 
 _SHORT_DENIAL = re.compile(r"(?:没有|没|无|没有的|都没有|没有人|没人|木有|冇|没得)[啊呀哦的了]*[。.!]?")
-_SHORT_AFFIRMATION = re.compile(r"(?:有|有的|有人|有[一两二三几]个(?:人)?)[啊呀的]*[。.!]?")
+_SHORT_AFFIRMATION = re.compile(r"(?:有|有的|有人|有[一两二三四五六几0-9]个(?:人)?)[啊呀的]*[。.!]?")
 _AMBIGUOUS = re.compile(r"(?:(?:对|是|是的|嗯|好|好的|行|ok|哦|啊|呃|额|唔|没事|没事的|没有事|👍|[?!。.,])+)[啊呀的了]*[。.!]?")
 _CLEAR_DENIAL = re.compile(
     r"(?:嗯|哦|啊|好|好的|放心|哎呀|报告)?[,，]?"
@@ -211,7 +210,7 @@ class _Evidence:
         """A denial counts for those it names; a hedged or limited one is doubt."""
         if is_hedged or _LIMITED.search(clause):
             self._found.add(Verdict.UNCERTAIN)
-        elif _ONE_SIDE.search(clause):
+        elif _ONE_SIDE.search(clause) and not _BOTH_SIDES.search(clause):
             self._covered.add("self")
         elif _OTHERS_ONLY.search(clause) and not _WITH_SELF.search(clause):
             self._covered.add("other")

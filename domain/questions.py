@@ -97,12 +97,12 @@ def summary_of(party: int) -> QuestionId:
 def next_question(stage: StageCode | None, form: Form, dialogue: Dialogue) -> QuestionId | None:
     """The question to be asked at a stage; None when nothing is left to ask there.
 
-    An unresolved confirmation of a hazard or an injury that is pending stays the question.
+    A confirmation of a hazard or an injury stays the question until the judgement takes it away.
     """
     pending = dialogue.pending_question
     if stage is not None and STAGES[stage].is_terminal:
         return None
-    if pending in HAZARD_QUESTIONS or (pending == _Q.CONFIRM_INJURY and form.get("ywrysw") is None):
+    if pending in HAZARD_QUESTIONS or pending == _Q.CONFIRM_INJURY:
         return QuestionId(pending)
     if "jdcsl" in dialogue.candidates:
         return _Q.CONFIRM_JDCSL

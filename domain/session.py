@@ -34,7 +34,7 @@ class Dialogue:
     partials: Mapping[str, str] = field(default_factory=dict[str, str])  # digits dictated so far, by field
     candidates: Mapping[str, FieldValue] = field(default_factory=dict[str, FieldValue])  # complete, waiting for "yes"
     confirmed: tuple[str, ...] = ()  # question ids answered with yes
-    invalid_turns: int = 0  # consecutive turns whose model output stayed unusable
+    invalid_turns: int = 0  # unusable model outputs since the last good turn: counted by the store from failure rows, not stored
     last_photo_at_ms: int | None = None  # receive time of the last accepted photo event, epoch ms
     handoff_reason: HandoffReason | None = None
     secondary_reasons: tuple[HandoffReason, ...] = ()
@@ -49,7 +49,6 @@ class Dialogue:
             "partials": dict(self.partials),
             "candidates": dict(self.candidates),
             "confirmed": list(self.confirmed),
-            "invalid_turns": self.invalid_turns,
             "last_photo_at_ms": self.last_photo_at_ms,
             "handoff_reason": self.handoff_reason,
             "secondary_reasons": list(self.secondary_reasons),
@@ -67,7 +66,6 @@ class Dialogue:
             partials=row.get("partials", {}),
             candidates=row.get("candidates", {}),
             confirmed=tuple(row.get("confirmed", ())),
-            invalid_turns=row.get("invalid_turns", 0),
             last_photo_at_ms=row.get("last_photo_at_ms"),
             handoff_reason=HandoffReason(reason) if reason else None,
             secondary_reasons=tuple(HandoffReason(one) for one in row.get("secondary_reasons", ())),

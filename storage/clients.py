@@ -21,6 +21,10 @@ VALUES ($1, $2, $3, $4, $5, $6)
 """
 
 
+class ClientExists(Exception):
+    """The client id or key id is taken."""
+
+
 class ClientRows:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
@@ -49,10 +53,12 @@ async def add_client(
     scopes: list[str],
     profile: Mapping[str, Any],
 ) -> None:
-    """Raises asyncpg.UniqueViolationError when the client or key id exists."""
+    """Raises ClientExists."""
     connection = await asyncpg.connect(migrator_dsn)
     try:
         await connection.execute(_ADD, tenant_id, client_id, key_id, credential_hash, scopes, json.dumps(profile))
+    except asyncpg.UniqueViolationError:
+        raise ClientExists(client_id) from None
     finally:
         await connection.close()
 

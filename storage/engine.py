@@ -59,6 +59,13 @@ async def open_engine(dsn: str, *, name: str) -> AsyncGenerator[AsyncEngine]:
         await engine.dispose()
 
 
+async def check_connection(dsn: str) -> None:
+    """Raises one of DATABASE_ERRORS."""
+    connection = await asyncpg.connect(plain_dsn(dsn), timeout=CONNECT_SECONDS)
+    await connection.close()
+
+
+DATABASE_ERRORS = (OSError, asyncpg.InterfaceError, asyncpg.PostgresError)
 OUTAGES = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 
 

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 TRANSCRIPT_TURNS = 3  # six messages: what a prompt may show of the past
 LEASE_POLL_SECONDS = 0.02
 
-_OPEN = "SELECT * FROM app.open_session($1, $2, $3, $4, $5, $6, $7)"
+_OPEN = "SELECT * FROM app.open_session($1, $2, $3, $4, $5, $6, $7, $8)"
 
 _COMMIT = """
 WITH lease AS (
@@ -103,7 +103,8 @@ class TurnRows:
     async def open(self, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
         lease = uuid.uuid4()
         arguments = (
-            turn.tenant_id, turn.session_id, turn.client_id, idempotency_key, lease, self._lease_seconds, TRANSCRIPT_TURNS,
+            turn.tenant_id, turn.session_id, turn.client_id, idempotency_key, turn.event_id,
+            lease, self._lease_seconds, TRANSCRIPT_TURNS,
         )  # fmt: skip
         deadline = asyncio.get_running_loop().time() + self._wait_seconds
         while True:

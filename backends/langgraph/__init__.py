@@ -1,1 +1,6 @@
-"""Serve a turn from our own graph: engine.py runs it, backend.py offers it, model/ talks to the language model."""
+"""The LangGraph backend: the accident dialogue as a graph, one turn a task."""
+
+import os
+
+# Checkpoints may name classes to load; only plain values are let in. LangGraph reads this once, when it is imported.
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"

@@ -22,7 +22,8 @@ depends_on: str | Sequence[str] | None = None
 # former holder committed. No row means that the lease is taken.
 OPEN_SESSION = """
 CREATE FUNCTION app.open_session(
-    p_tenant text, p_session text, p_client text, p_key text, p_token uuid, p_lease_seconds double precision, p_transcript integer
+    p_tenant text, p_session text, p_client text, p_key text, p_event text,
+    p_token uuid, p_lease_seconds double precision, p_transcript integer
 ) RETURNS TABLE (
     stored_hash bytea, stored_reply jsonb, form_data jsonb, dialogue jsonb, stage_code text, state_version integer,
     backend text, route_reason text, plan_version bigint, bucket integer, is_sampled boolean, transcript jsonb, invalid_turns bigint
@@ -37,6 +38,23 @@ BEGIN
         IF FOUND THEN
             RETURN;
         END IF;
+    END IF;
+
+    -- The same event again, with no key or another one: its first answer. Its pieces are told whole.
+    RETURN QUERY
+        SELECT ''::bytea,
+               jsonb_build_object(
+                   'stage', t.outcome #> '{reply,stage}', 'patch', t.outcome #> '{reply,patch}', 'version', t.version,
+                   'pieces', CASE WHEN t.outcome #> '{reply,patch}' = '{}' THEN jsonb_build_array(t.output_text)
+                                  ELSE jsonb_build_array(NULL, t.output_text) END),
+               NULL::jsonb, NULL::jsonb, NULL::text, 0,
+               NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint
+        FROM app.accident_events e
+        JOIN app.turns t ON t.tenant_id = e.tenant_id AND t.session_id = e.session_id
+                        AND t.version = e.new_version AND t.status = 'committed'
+        WHERE e.tenant_id = p_tenant AND e.event_id = p_event AND e.session_id = p_session;
+    IF FOUND THEN
+        RETURN;
     END IF;
 
     INSERT INTO app.session_leases AS held (tenant_id, session_id, token, until)

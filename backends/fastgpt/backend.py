@@ -1,0 +1,193 @@
+"""Serve a turn from a FastGPT app: request (pure) → bytes (client) → meaning (answer, translate) → reply events.
+One chat at a time is the session lease's care. Once sent, a turn is read to its end: the upstream's memory has moved."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import replace
+from typing import Literal
+
+import httpx
+import structlog
+
+from backends.fastgpt.answer import FastGptAnswer
+from backends.fastgpt.client import FastGptClient
+from backends.fastgpt.config import FastGptConfig
+from backends.fastgpt.request import CompletionRequest, live_request, shadow_request
+from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
+from contract.ports import Backend, Clock
+from domain.backend_name import BackendName
+from domain.errors import BackendError, BackendFailure, FailureKind
+from domain.external_update import external_update
+from domain.fields import FieldError, UnknownField
+from domain.follow import follow
+from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
+from domain.session import SessionState, patch_between
+from domain.stages import StageCode
+from domain.turn import SetInfo, Turn
+
+log = structlog.get_logger(__name__)
+
+
+def _random_id() -> str:
+    return uuid.uuid4().hex
+
+
+class FastGptBackend(Backend):
+    """`namespace="shadow"` replays: every turn in a fresh chat, seeded in its own call and deleted afterwards."""
+
+    def __init__(
+        self,
+        config: FastGptConfig,
+        http: httpx.AsyncClient,
+        clock: Clock,
+        *,
+        namespace: Literal["live", "shadow"] = "live",
+        new_id: Callable[[], str] = _random_id,
+    ) -> None:
+        """Raises ValueError: a shadow without an app id could not delete its chats."""
+        if namespace == "shadow" and not config.app_id:
+            raise ValueError("the shadow namespace needs the app id, to delete its chats")
+        self._config = config
+        self._client = FastGptClient(config, http)
+        self._clock = clock
+        self._is_shadow = namespace == "shadow"
+        self._new_id = new_id
+        self._deletions: set[asyncio.Task[None]] = set()
+        self._left_behind = 0
+
+    @property
+    def name(self) -> BackendName:
+        return BackendName.FASTGPT
+
+    @property
+    def finishes_when_abandoned(self) -> bool:
+        return True
+
+    async def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent]:
+        watch = _Stopwatch(self._clock)
+        if isinstance(turn.event, SetInfo):
+            for event in self._write_field(turn, turn.event, session, watch):
+                yield event
+            return
+        request: CompletionRequest | None = None
+        was_taken = True
+        try:
+            request = self._request(turn, session)
+            reply = FastGptReply(self._config, session, turn.received_at)
+            broken: BackendError | None = None
+            async with self._client.completion(request.body) as upstream:
+                answer = FastGptAnswer(upstream.status, reply)
+                while True:
+                    try:
+                        piece = await upstream.read()
+                    except BackendError as error:
+                        broken = error
+                        break
+                    if piece is None:
+                        break
+                    for part in answer.feed(piece):
+                        watch.see(part)
+                        yield part
+                    if answer.has_stopped:
+                        upstream.expect_end()
+            finished = answer.break_off(broken) if broken else answer.finish()
+            for part in finished.rest:
+                watch.see(part)
+                yield part
+            yield self._replied(turn, session, finished, watch)
+        except BackendError as error:
+            was_taken = error.failure.kind is not FailureKind.UNREACHABLE
+            yield self._failed(turn, error.failure, watch)
+        except Exception as error:  # a mistake of ours is a failed turn, never a broken stream
+            log.error("fastgpt_reply_crashed", error=type(error).__name__, turn_id=turn.turn_id)
+            yield self._failed(turn, BackendFailure(kind=FailureKind.INTERNAL, note=type(error).__name__), watch)
+        finally:
+            if self._is_shadow and request is not None and was_taken:
+                self._begin_deletion(request.chat_id)
+
+    async def probe(self) -> str | None:
+        try:
+            await self._client.check()
+        except BackendError as error:
+            return f"FastGPT: {error.failure.kind} ({error.failure.note})"
+        return None
+
+    async def aclose(self) -> None:
+        """Waits for deletions under way, each of which is bounded. The HTTP client stays its owner's."""
+        if self._deletions:
+            await asyncio.wait(set(self._deletions))
+
+    def _request(self, turn: Turn, session: SessionState) -> CompletionRequest:
+        if self._is_shadow:
+            return shadow_request(self._config, turn, session, fresh_id=self._new_id())
+        return live_request(self._config, turn, session)
+
+    def _write_field(self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch") -> Iterator[ReplyEvent]:
+        """A field written from outside never reaches the upstream as a turn: it rides along with the next completion."""
+        try:
+            after = external_update(session, event.key, event.value, turn.received_at)
+        except (FieldError, UnknownField) as error:
+            # The door refuses such values before a turn exists; here they can only be our mistake.
+            yield self._failed(turn, BackendFailure(kind=FailureKind.INTERNAL, note=type(error).__name__), watch)
+            return
+        stage = after.stage or StageCode.NOT_READY
+        patch = patch_between(session.form, after.form)
+        yield StageDecided(stage)
+        if patch:
+            yield FormChanged(patch)
+        reply = Reply(stage=stage, text="", patch=patch, handoff_reason=after.dialogue.handoff_reason)
+        yield Replied(self._outcome(turn, watch, reply=reply), after)
+
+    def _replied(self, turn: Turn, session: SessionState, finished: FinishedReply, watch: "_Stopwatch") -> Replied:
+        told = finished.reply
+        after = follow(session, turn, told.stage, told.patch, told.handoff_reason)
+        reply = replace(told, handoff_reason=after.dialogue.handoff_reason)
+        outcome = self._outcome(turn, watch, reply=reply)
+        return Replied(replace(outcome, violations=finished.violations, model_calls=finished.model_calls), after)
+
+    def _failed(self, turn: Turn, failure: BackendFailure, watch: "_Stopwatch") -> Failed:
+        return Failed(self._outcome(turn, watch, failure=failure))
+
+    def _outcome(self, turn: Turn, watch: "_Stopwatch", *, reply: Reply | None = None, failure: BackendFailure | None = None) -> Outcome:
+        return Outcome(
+            backend=self.name,
+            reply=reply,
+            failure=failure,
+            receipt=Receipt(backend=self.name, build=self._config.build, turn_id=turn.turn_id),
+            first_text_ms=watch.first_text_ms,
+            total_ms=watch.elapsed_ms(),
+        )
+
+    def _begin_deletion(self, chat_id: str) -> None:
+        """Beside the reply, never before its end; the task is ours until it is done."""
+        task = asyncio.get_running_loop().create_task(self._delete(chat_id))
+        self._deletions.add(task)
+        task.add_done_callback(self._deletions.discard)
+
+    async def _delete(self, chat_id: str) -> None:
+        try:
+            await self._client.delete_chat(chat_id)
+        except BackendError as error:
+            self._left_behind += 1
+            log.warning("shadow_chat_left_behind", kind=error.failure.kind, note=error.failure.note, left_behind=self._left_behind)
+        else:
+            log.debug("shadow_chat_deleted")
+
+
+class _Stopwatch:
+    """When the turn began, and when its first text came."""
+
+    __slots__ = ("_begun_ms", "_now_ms", "first_text_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._now_ms = clock.monotonic_ms
+        self._begun_ms = self._now_ms()
+        self.first_text_ms: float | None = None
+
+    def see(self, part: ReplyPart) -> None:
+        if self.first_text_ms is None and type(part) is TextPiece:
+            self.first_text_ms = self.elapsed_ms()
+
+    def elapsed_ms(self) -> float:
+        return self._now_ms() - self._begun_ms

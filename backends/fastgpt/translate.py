@@ -1,0 +1,269 @@
+"""Turn FastGPT's server-sent events into reply events: what the stream means, never how it arrived.
+Sans-io: feed events, get reply events; never awaits, reads no clock. A failure leaves as BackendError; what is served although it breaks
+the contract is named in `violations`, without data. Unknown events and heartbeats pass unread."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+import orjson
+
+from backends.fastgpt.config import FastGptConfig
+from backends.fastgpt.form import FormReader, records_within
+from backends.fastgpt.refusal import error_from_payload
+from contract.sse import ServerSentEvent
+from contract.state_prefix import BodyText, FormBlock, Irregularity, MalformedReply, PrefixEvent, StatePrefixParser, StateTag
+from domain.errors import BackendError, FailureKind
+from domain.handoff_reason import HandoffReason, default_reason
+from domain.outcome import FormChanged, Reply, StageDecided, TextPiece
+from domain.session import FieldValue, SessionState
+from domain.stages import StageCode
+from domain.transitions import edges_between
+
+ReplyPart = StageDecided | FormChanged | TextPiece
+
+_DONE = "[DONE]"
+_NOTHING: list[ReplyPart] = []  # shared, never changed: most events say nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedReply:
+    """`rest`: the parts that only the end of the stream released."""
+
+    rest: list[ReplyPart]
+    reply: Reply
+    violations: tuple[str, ...]
+    model_calls: int
+
+
+class FastGptReply:
+    """One answer to one turn. `now` is the turn's receive time: relative times in field values are read against it."""
+
+    __slots__ = (
+        "_form",
+        "_has_text",
+        "_model_calls",
+        "_node_failed",
+        "_parser",
+        "_patch",
+        "_session",
+        "_spoken",
+        "_stage",
+        "_stopped",
+        "_violations",
+    )
+
+    def __init__(self, config: FastGptConfig, session: SessionState, now: datetime) -> None:
+        self._session = session
+        self._parser = StatePrefixParser()
+        self._violations: dict[str, None] = {}
+        self._form = FormReader(config, session.form, now, self.report)
+        self._patch: dict[str, FieldValue] | None = None  # what FormChanged said; None: not said yet
+        self._stage: StageCode | None = None
+        self._spoken: list[str] = []
+        self._has_text = False  # any text at all, tag included
+        self._stopped = False
+        self._node_failed = False
+        self._model_calls = 0
+
+    @property
+    def has_stopped(self) -> bool:
+        """True once the stop chunk came: only node records may follow, and a broken connection breaks nothing any more."""
+        return self._stopped
+
+    def report(self, violation: str) -> None:
+        self._violations[violation] = None
+
+    def feed(self, event: ServerSentEvent) -> list[ReplyPart]:
+        """Raises BackendError: an error event, an unknown stage, a reply that does not begin with a state tag, broken JSON."""
+        name = event.name
+        if name == "answer" or name == "fastAnswer" or name is None:
+            return self._read_answer(event.data)
+        if name == "updateVariables":
+            self._form.see_variables(_object(event))
+        elif name == "flowNodeResponse":
+            self._read_records([_object(event)])
+        elif name == "flowResponses":
+            self._read_records(_records(event))
+        elif name == "interactive":
+            return self._read_question(_object(event))
+        elif name == "error":
+            raise error_from_payload(_object(event))
+        return _NOTHING
+
+    def finish(self) -> FinishedReply:
+        """The body has ended. Raises BackendError: no stop chunk, no text, no state tag."""
+        if not self._stopped:
+            raise BackendError(FailureKind.INTERRUPTED, "no_stop")
+        if not self._has_text:
+            raise self._unusable(FailureKind.EMPTY)
+        try:
+            rest = self._parts(self._parser.finish())
+        except MalformedReply as error:
+            raise self._unusable(FailureKind.MALFORMED, error.reason) from error
+        text = "".join(self._spoken)
+        if not text.strip():
+            raise self._unusable(FailureKind.EMPTY)
+        if self._node_failed:
+            self.report("node_failed")
+        rest.extend(self._form_change())
+        self._report_late_fields()
+        stage, patch = self._stage, self._patch or {}
+        assert stage is not None  # the parser finished, so it has seen the tag
+        reply = Reply(stage=stage, text=text, patch=patch, handoff_reason=self._reason(stage, patch))
+        return FinishedReply(rest=rest, reply=reply, violations=tuple(self._violations), model_calls=self._model_calls)
+
+    def _read_answer(self, data: str) -> list[ReplyPart]:
+        if data == _DONE:
+            return _NOTHING
+        payload = _json(data)
+        choices = payload.get("choices") if isinstance(payload, dict) else None
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            return _NOTHING
+        choice = cast("Mapping[str, Any]", choices[0])
+        if choice.get("finish_reason"):
+            self._stopped = True
+        delta = choice.get("delta")
+        content = delta.get("content") if isinstance(delta, dict) else None
+        if isinstance(content, list):
+            content = _joined(cast("list[Any]", content))
+        return self._say(content) if content and isinstance(content, str) else _NOTHING
+
+    def _read_records(self, records: list[Mapping[str, Any]]) -> None:
+        for root in records:
+            for record in records_within(root):
+                self._node_failed = self._node_failed or has_failed(record)
+                self._model_calls += "model" in record
+                self._form.see_record(record)
+
+    def _read_question(self, payload: Mapping[str, Any]) -> list[ReplyPart]:
+        """A node that waits for the user: its question belongs to the answer, the run state beside it does not."""
+        self.report("interactive")
+        kind, question = _question(payload.get("interactive"))
+        if kind == "paymentPause":
+            raise BackendError(FailureKind.REFUSED, "paymentPause")
+        if not question:
+            return _NOTHING
+        return self._say(f"\n{question}" if self._has_text else question)
+
+    def _say(self, text: str) -> list[ReplyPart]:
+        self._has_text = True
+        try:
+            return self._parts(self._parser.feed(text))
+        except MalformedReply as error:
+            raise self._unusable(FailureKind.MALFORMED, error.reason) from error
+
+    def _parts(self, pieces: list[PrefixEvent]) -> list[ReplyPart]:
+        parts: list[ReplyPart] = []
+        for piece in pieces:
+            match piece:
+                case BodyText(text):
+                    if not self._spoken:
+                        parts.extend(self._form_change())
+                    self._spoken.append(text)
+                    parts.append(TextPiece(text))
+                case StateTag(code):
+                    parts.append(StageDecided(self._decide(code)))
+                case Irregularity(name):
+                    self.report(name)
+                case FormBlock(text):
+                    self._form.see_block(text)
+        return parts
+
+    def _decide(self, code: str) -> StageCode:
+        try:
+            stage = self._stage = StageCode(code)
+        except ValueError as error:
+            raise BackendError(FailureKind.INVALID_STAGE, code) from error
+        before = self._session.stage
+        if not edges_between(before, stage):
+            self.report(f"illegal_transition:{before or 'none'}->{stage}")
+        return stage
+
+    def _form_change(self) -> list[ReplyPart]:
+        """At most once: before the first text when anything is known by then, else at the end, when everything is."""
+        if self._patch is not None:
+            return _NOTHING
+        patch = self._form.patch()
+        if not patch:
+            return _NOTHING
+        self._patch = patch
+        return [FormChanged(patch)]
+
+    def _report_late_fields(self) -> None:
+        said = self._patch or {}
+        for key, value in self._form.patch().items():
+            if key not in said or said[key] != value:
+                self.report(f"late_field:{key}")
+
+    def _reason(self, stage: StageCode, patch: Mapping[str, FieldValue]) -> HandoffReason | None:
+        injured = patch.get("ywrysw", self._session.form.get("ywrysw"))
+        if stage is StageCode.HANDOFF_COMPLEX and injured is True:
+            return HandoffReason.INJURY
+        return default_reason(stage)
+
+    def _unusable(self, kind: FailureKind, note: str = "") -> BackendError:
+        """Nothing to serve: a node that failed explains it better than the missing words do."""
+        return BackendError(FailureKind.NODE_FAILED) if self._node_failed else BackendError(kind, note)
+
+
+def has_failed(record: Mapping[str, Any]) -> bool:
+    """Whether a node failed and its workflow did not catch it. The place of the message differs by release and node type."""
+    if record.get("errorCaptured") is True:
+        return False
+    if record.get("error") or record.get("errorText") or record.get("httpErrorResult"):
+        return True
+    result = record.get("httpResult")
+    return isinstance(result, dict) and bool(result.get("error"))
+
+
+def _json(data: str) -> Any:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise BackendError(FailureKind.MALFORMED, "not_json") from error
+
+
+def _object(event: ServerSentEvent) -> Mapping[str, Any]:
+    value = _json(event.data)
+    if not isinstance(value, dict):
+        raise BackendError(FailureKind.MALFORMED, "not_an_object")
+    return cast("Mapping[str, Any]", value)
+
+
+def _records(event: ServerSentEvent) -> list[Mapping[str, Any]]:
+    """A list, or the object with digit keys that a list becomes when it is spread."""
+    value = _json(event.data)
+    rows: list[Any] = []
+    if isinstance(value, list):
+        rows = cast("list[Any]", value)
+    elif isinstance(value, dict):
+        rows = [row for key, row in cast("Mapping[str, Any]", value).items() if key.isdigit()]
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _joined(content: list[Any]) -> str:
+    """Content as an array of parts: {"type":"text","text":{"content":…}} or {"text":…}; other parts hold no words of the answer."""
+    words: list[str] = []
+    for part in content:
+        text = part.get("text") if isinstance(part, dict) else None
+        if isinstance(text, dict):
+            text = text.get("content")
+        if isinstance(text, str):
+            words.append(text)
+    return "".join(words)
+
+
+def _question(interactive: Any) -> tuple[str, str]:
+    """Type and question of an interactive node; the real one may be nested in a loop, a tool or a child app."""
+    node = interactive
+    while isinstance(node, dict):
+        params = node.get("params")
+        child = params.get("childrenResponse") if isinstance(params, dict) else None
+        if isinstance(child, dict):
+            node = child
+            continue
+        description = params.get("description") if isinstance(params, dict) else None
+        return str(node.get("type") or ""), description if isinstance(description, str) else ""
+    return "", ""

@@ -1,0 +1,76 @@
+"""What the model is sent for one turn: instructions, the state as JSON, a window of the conversation, the message. Pure.
+
+Order: system (base prompt), system (turn context as JSON), at most six transcript lines, user (`<user>…</user>`). Identity numbers, phones
+and plates never leave: they are replaced by what kind of thing they are, in the history too. Form values that are masked are sent as true.
+"""
+
+import json
+from typing import Any
+
+from backends.langgraph.accident.prompts import Prompts
+from backends.langgraph.model.port import ChatMessage
+from domain.decision import Rejection
+from domain.draft import Draft, asked_line
+from domain.fields import FIELDS
+from domain.judgement import allowed_next, expected_stage
+from domain.numbers import hidden
+from domain.questions import missing_facts, missing_of_party, party_of
+from domain.rules.accident_time import CHINA
+from domain.speech import question_line
+from domain.stages import STAGES, StageCode
+
+HISTORY_LINES = 6
+_WEEKDAYS = "一二三四五六日"
+
+
+def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> list[ChatMessage]:
+    """`rejection`: why the first answer could not stand; it becomes a corrective note."""
+    allowed = allowed_next(draft)
+    meanings = {code.value: prompts.meanings[code.value] for code in allowed}
+    listed = "、".join(f"{code}（{meaning}）" for code, meaning in meanings.items())
+    who = "对方" if party_of(draft.session.stage) == 2 else "用户本人"
+    base = prompts.base.replace("{allowed_next}", listed).replace("{phase_note}", prompts.phase_note(draft.stage, who=who))
+    context = _context(draft, prompts, allowed, meanings)
+    if rejection is not None:
+        context["retry_note"] = prompts.retry.format(
+            reason=rejection.reason, allowed_next="、".join(meanings), missing="、".join(rejection.missing) or "无"
+        )
+    history: list[ChatMessage] = [
+        {"role": message.role, "content": _untagged(hidden(message.text))} for message in draft.session.transcript[-HISTORY_LINES:]
+    ]
+    return [
+        {"role": "system", "content": base},
+        {"role": "system", "content": json.dumps(context, ensure_ascii=False, separators=(",", ":"))},
+        *history,
+        {"role": "user", "content": f"<user>{_untagged(hidden(draft.text))}</user>"},
+    ]
+
+
+def _context(draft: Draft, prompts: Prompts, allowed: tuple[StageCode, ...], meanings: dict[str, str]) -> dict[str, Any]:
+    session, party = draft.session, party_of(draft.session.stage)
+    now = draft.turn.received_at.astimezone(CHINA)
+    asked = question_line(draft.pending, session.stage, session.form, session.dialogue)
+    return {
+        "stage": draft.stage.value,
+        "stage_name": STAGES[draft.stage].name,
+        "allowed_next": meanings,
+        "known": {key: _shown(key, value) for key, value in session.form.items() if value is not None},
+        "missing": list(missing_of_party(party, draft.form) if party else missing_facts(draft.form)),
+        "pending_question": {
+            "id": draft.pending,
+            "text": hidden(prompts.render((asked,))),
+            "unclear_count": session.dialogue.clarification_counts.get(draft.pending or "", 0),
+        },
+        "extracted_this_turn": {key: _shown(key, value) for key, value in draft.changed().items()},
+        "now": f"{now:%Y-%m-%d %H:%M} 周{_WEEKDAYS[now.weekday()]}",
+        "next_question": hidden(prompts.render((asked_line(draft, expected_stage(draft, allowed)),))),
+    }
+
+
+def _shown(key: str, value: object) -> object:
+    return True if FIELDS[key].is_masked else value
+
+
+def _untagged(text: str) -> str:
+    """A message cannot close the tag it stands in."""
+    return text.replace("<user>", "").replace("</user>", "")

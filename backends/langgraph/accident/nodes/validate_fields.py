@@ -1,0 +1,45 @@
+"""Judge the model's proposal: values, safety, stage, guard. The second unusable answer fails the turn; the second such turn hands it over."""
+
+from langgraph.runtime import Runtime
+
+from backends.langgraph.accident.run import TurnRun
+from backends.langgraph.accident.state import AccidentState
+from domain.decision import Decision, Rejection, decide_unusable
+from domain.errors import BackendError
+from domain.judgement import judge
+
+MAX_ATTEMPTS = 2
+INVALID_TURNS_LIMIT = 2  # the turn that would be the second unusable one is handed over
+
+
+async def validate_fields(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
+    run = runtime.context
+    if run.decision is not None:
+        return {"rejection": None}
+    verdict = _verdict(run)
+    if isinstance(verdict, Decision):
+        run.decision = verdict
+        run.violations += list(verdict.notes)
+        return {"rejection": None, "missing": []}
+    run.rejection = verdict
+    run.violations.append(f"prefix:{verdict.reason}")
+    await run.close_reply()
+    if state.get("attempts", 0) >= MAX_ATTEMPTS:
+        _give_up(run, verdict)
+        return {"rejection": None, "missing": []}
+    return {"rejection": verdict.reason, "missing": list(verdict.missing)}
+
+
+def _verdict(run: TurnRun) -> Decision | Rejection:
+    if run.rejection is not None:
+        return run.rejection
+    assert run.draft is not None
+    assert run.said is not None
+    return judge(run.draft, run.said)
+
+
+def _give_up(run: TurnRun, rejection: Rejection) -> None:
+    run.violations.append("prefix:exhausted")
+    if run.invalid_turns + 1 < INVALID_TURNS_LIMIT:
+        raise BackendError(rejection.failure, f"model output: {rejection.reason}")
+    run.decision = decide_unusable(run.session, run.turn)

@@ -1,0 +1,51 @@
+"""The runtime side of one turn: what the nodes share and no checkpoint ever sees. It travels as the graph's context."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from backends.langgraph.accident.prompts import Prompts
+from backends.langgraph.model.live_reply import LiveReply
+from backends.langgraph.model.port import ChatModel
+from domain.decision import Decision, Rejection
+from domain.draft import Draft
+from domain.outcome import FormChanged, StageDecided, TextPiece
+from domain.proposal import Proposal
+from domain.safety import SafetyFinding
+from domain.session import SessionState
+from domain.turn import Turn, UserMessage
+
+Emit = Callable[[StageDecided | FormChanged | TextPiece], Awaitable[None]]
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnRun:
+    """One turn. Written by the nodes in the order of the graph; only one node runs at a time."""
+
+    turn: Turn
+    session: SessionState
+    model: ChatModel
+    prompts: Prompts
+    emit: Emit
+    invalid_turns: int  # turns running whose model output stayed unusable, before this one
+    finding: SafetyFinding = field(default_factory=SafetyFinding)
+    draft: Draft | None = None
+    live: LiveReply | None = None  # the open model reply, its head read, its body not
+    said: Proposal | None = None
+    rejection: Rejection | None = None
+    decision: Decision | None = None
+    model_calls: int = 0
+    violations: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str | None:
+        """What a person said; None for a client's event."""
+        return self.turn.event.text if isinstance(self.turn.event, UserMessage) else None
+
+    def decided(self) -> Decision:
+        assert self.decision is not None, "the graph reached a node that needs a decision without one"
+        return self.decision
+
+    async def close_reply(self) -> None:
+        if self.live is not None:
+            live, self.live = self.live, None
+            await live.aclose()

@@ -1,0 +1,119 @@
+"""A chat model behind an OpenAI-compatible address. All errors of the client are translated here.
+
+The client's own retries are off: a turn has its deadline, and a second request is made only when no byte of the first one came.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import openai
+
+from backends.langgraph.model.port import ChatMessage
+from domain.errors import BackendError, FailureKind
+
+_CONFIGURATION_STATUSES = frozenset({400, 401, 403, 404, 422})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    base_url: str
+    api_key: str
+    model: str
+    first_token_s: float = 5.0
+    total_s: float = 20.0
+    temperature: float = 0.0
+    max_tokens: int = 512
+
+
+class OpenAIModel:
+    """Implements ChatModel. One client, with its connection pool, for the life of the process."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self._config = config
+        self._client = openai.AsyncOpenAI(base_url=config.base_url, api_key=config.api_key, max_retries=0, timeout=config.total_s)
+
+    async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str, None]:
+        started = time.monotonic()
+        with _model_failures(began=False):
+            async with asyncio.timeout(self._config.first_token_s):
+                chunks = await self._open(messages, request_id)
+        began = False
+        try:
+            while True:
+                limit_s = self._config.total_s if began else self._config.first_token_s
+                with _model_failures(began=began):
+                    async with asyncio.timeout(max(0.0, started + limit_s - time.monotonic())):
+                        text = await _next_text(chunks)
+                if text is None:
+                    return
+                if text:
+                    began = True
+                    yield text
+        finally:
+            await cast(Any, chunks).close()
+
+    async def probe(self) -> str | None:
+        try:
+            with _model_failures(began=False):
+                async with asyncio.timeout(self._config.first_token_s):
+                    await self._client.models.list()
+        except BackendError as error:
+            return f"model: {error.failure.kind} {error.failure.note}".strip()
+        return None
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    async def _open(self, messages: Sequence[ChatMessage], request_id: str) -> AsyncIterator[Any]:
+        try:
+            return await self._create(messages, request_id)
+        except openai.APITimeoutError:
+            raise
+        except openai.APIConnectionError:
+            return await self._create(messages, request_id)
+
+    async def _create(self, messages: Sequence[ChatMessage], request_id: str) -> AsyncIterator[Any]:
+        return await self._client.chat.completions.create(
+            model=self._config.model,
+            messages=cast(Any, list(messages)),
+            stream=True,
+            temperature=self._config.temperature,
+            max_tokens=self._config.max_tokens,
+            extra_headers={"X-Request-ID": request_id} if request_id else {},
+        )
+
+
+async def _next_text(chunks: AsyncIterator[Any]) -> str | None:
+    """The text of the next chunk, empty for chunks without any (roles, reasoning, usage); None at the end. NUL never passes."""
+    chunk = await anext(chunks, None)
+    if chunk is None:
+        return None
+    choices = getattr(chunk, "choices", None) or []
+    content = choices[0].delta.content if choices and choices[0].delta else None
+    return content.replace("\x00", "") if isinstance(content, str) else ""
+
+
+@contextmanager
+def _model_failures(*, began: bool) -> Iterator[None]:
+    """Foreign errors become ours. `began`: text has arrived, so a lost connection is an interruption."""
+    try:
+        yield
+    except (TimeoutError, openai.APITimeoutError) as error:
+        raise BackendError(FailureKind.TIMEOUT, "model") from error
+    except openai.APIConnectionError as error:
+        raise BackendError(FailureKind.INTERRUPTED if began else FailureKind.UNREACHABLE, "model") from error
+    except openai.APIStatusError as error:
+        kind = FailureKind.CONFIGURATION if error.status_code in _CONFIGURATION_STATUSES else FailureKind.REFUSED
+        raise BackendError(kind, f"model status {error.status_code}") from error
+    except openai.APIError as error:
+        raise BackendError(FailureKind.REFUSED, "model error event") from error
+    except openai.OpenAIError as error:
+        raise BackendError(FailureKind.MALFORMED, type(error).__name__) from error
+    except ValueError as error:  # a line of the stream that is no JSON
+        raise BackendError(FailureKind.MALFORMED, "model stream") from error
+    except OSError as error:  # a socket that broke while the stream was read
+        raise BackendError(FailureKind.INTERRUPTED if began else FailureKind.UNREACHABLE, type(error).__name__) from error

@@ -1,0 +1,64 @@
+"""`crossfade doctor`: is everything that a turn needs there?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+from cli.exit_codes import Exit
+from cli.output import console, print_json
+from domain.errors import StoreUnavailable
+from storage.engine import DATABASE_ERRORS, check_connection
+from wiring.backends import MissingSetting, open_backends
+from wiring.clock import SystemClock
+from wiring.database import Database, open_database
+from wiring.services import open_plans
+from wiring.settings import Settings
+
+
+def doctor(*, json: bool = False) -> int:
+    """Check settings, database, roles, plan and both backends; say what is wrong in words.
+
+    Parameters
+    ----------
+    json
+        Print one JSON document.
+    """
+    settings = Settings()
+    with open_database(settings) as database:
+        found = asyncio.run(_examine(settings, database))
+    if json:
+        print_json(
+            {"schema_version": 1, "ok": not any(found.values()), "checks": {name: problem or "ok" for name, problem in found.items()}}
+        )
+    else:
+        for name, problem in found.items():
+            console.print(f"[red]✗[/] {name}: {problem}" if problem else f"[green]✓[/] {name}", highlight=False)
+    return Exit.FAILED if any(found.values()) else Exit.OK
+
+
+async def _examine(settings: Settings, database: Database) -> dict[str, str | None]:
+    found: dict[str, str | None] = {"settings": None}
+    roles = {"app": database.app_dsn, "shadow": database.shadow_dsn, "reader": database.reader_dsn, "migrator": database.migrator_dsn}
+    for name, dsn in roles.items():
+        found[f"database as {name}"] = await _problem(lambda dsn=dsn: check_connection(dsn))
+    found["rollout plan"] = await _problem(lambda: _plan(database))
+    try:
+        async with open_backends(settings, database, SystemClock(), "live") as backends:
+            for name, backend in backends.items():
+                found[f"backend {name}"] = await backend.probe()
+    except MissingSetting as error:
+        found["backends"] = str(error)
+    return found
+
+
+async def _problem(check: Callable[[], Awaitable[None]]) -> str | None:
+    try:
+        await check()
+    except (*DATABASE_ERRORS, StoreUnavailable, RuntimeError) as error:
+        return f"{type(error).__name__}; did `crossfade migrate` run?"
+    return None
+
+
+async def _plan(database: Database) -> None:
+    async with open_plans(database) as plans:
+        await plans.latest()

@@ -1,0 +1,70 @@
+"""`crossfade serve`: the partners' door."""
+
+import json
+import os
+import socket
+
+import structlog
+import uvicorn
+
+from cli.loop import run
+from telemetry.setup import set_up_logging, set_up_tracing
+from wiring.database import Database, open_database
+from wiring.processes import end_with_stdin
+from wiring.services import open_proxy
+from wiring.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def serve(*, port: int | None = None, host: str | None = None, exit_with_stdin: bool = False) -> int:
+    """Serve /chat, /set_info, /get_info and /health until stopped.
+
+    Parameters
+    ----------
+    port
+        Listen here instead of ZNJJ_SERVER__PORT; 0 takes a free port. The first line on stdout tells which: {"ready": true, "port": …}.
+    host
+        Listen here instead of ZNJJ_SERVER__HOST.
+    exit_with_stdin
+        Stop when standard input ends, which is how a supervisor's death is noticed.
+    """
+    settings = Settings()
+    set_up_logging(level=settings.observability.log_level, as_json=settings.observability.log_format == "json")
+    end_tracing = set_up_tracing(
+        exporter=settings.observability.trace_exporter if settings.otel_enabled else "none",
+        service="crossfade-proxy",
+        sample_ratio=settings.observability.trace_ratio,
+    )
+    if exit_with_stdin:
+        end_with_stdin()
+    with open_database(settings) as database:
+        run(_serve(settings, database, host or settings.server.host, settings.server.port if port is None else port))
+    end_tracing()
+    return 0
+
+
+class _AnnouncingServer(uvicorn.Server):
+    """Says on stdout where it listens once it does."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        port = self.servers[0].sockets[0].getsockname()[1]
+        log.info("listening", port=port, pid=os.getpid())
+        print(json.dumps({"ready": True, "port": port}), flush=True)
+
+
+async def _serve(settings: Settings, database: Database, host: str, port: int) -> None:
+    async with open_proxy(settings, database) as proxy:
+        config = uvicorn.Config(
+            proxy.app,
+            host=host,
+            port=port,
+            http="httptools",
+            lifespan="off",
+            access_log=False,  # its lines would name sessions; ours are events
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=int(settings.server.shutdown_seconds),
+        )
+        await _AnnouncingServer(config).serve()
