@@ -144,9 +144,10 @@ def _settled(draft: Draft) -> Decision | None:
     if draft.finding.question is not None:
         return safety_question(draft, draft.finding.question)
     changed = draft.changed()
-    if reason := ineligible(draft.form, draft.turn.received_at, changed):
-        trigger = Trigger.NL
-        return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, (reason,), trigger)
+    reason = ineligible(draft.form, draft.turn.received_at, changed)
+    # An old accident endangers nobody: the model still reads the rest of the message for the record, and judge() hands it over then.
+    if reason is not None and reason is not HandoffReason.STALE_ACCIDENT:
+        return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, (reason,), Trigger.NL)
     if "jdcsl" in changed and STAGES[draft.stage].phase in PHOTO_PHASES:
         return _other_photos(draft)
     return _dictated(draft)

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import asyncpg
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from domain.errors import StoreUnavailable
@@ -74,6 +75,6 @@ def database_failures(doing: str) -> Generator[None]:
     """Everything the database can do wrong becomes StoreUnavailable here. Logged: class and SQLSTATE; messages quote values."""
     try:
         yield
-    except (*OUTAGES, asyncpg.PostgresError) as error:
-        log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=getattr(error, "sqlstate", None))
+    except (*OUTAGES, asyncpg.PostgresError, SQLAlchemyError) as error:
+        log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None))
         raise StoreUnavailable(doing) from None

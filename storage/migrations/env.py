@@ -5,9 +5,10 @@ import os
 from typing import Any
 
 from alembic import context
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
+from sqlalchemy.schema import CreateSchema
 
 from storage.engine import sqlalchemy_url
 from storage.tables import APP, SHADOW, metadata
@@ -23,7 +24,9 @@ def include_name(name: str | None, kind: str, parents: Any) -> bool:
 
 
 def run(connection: Connection) -> None:
-    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {APP}"))
+    # Asked first: creating a schema needs a privilege on the database, also when there is nothing to create.
+    if APP not in inspect(connection).get_schema_names():
+        connection.execute(CreateSchema(APP))
     connection.commit()
     context.configure(
         connection=connection,

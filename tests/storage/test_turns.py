@@ -1,13 +1,11 @@
 """The turn's path through a real PostgreSQL: what is stored together, and what is not stored at all."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from datetime import timedelta
 
 import asyncpg
 import pytest
-import pytest_asyncio
 
 from contract.ports import OpenedSession
 from domain.errors import BackendFailure, FailureKind, SessionBusy, StoreUnavailable, TurnAlreadyCommitted
@@ -18,20 +16,8 @@ from domain.turn import SetInfo, Turn
 from storage.engine import open_pool
 from storage.turns import TurnRows
 from tests.fakes.values import PIN, ROUTE, a_record, a_turn, an_outcome
-from wiring.database import Database
 
 pytestmark = pytest.mark.integration
-
-
-@pytest_asyncio.fixture
-async def pool(database: Database) -> AsyncGenerator[asyncpg.Pool]:
-    async with open_pool(database.app_dsn, name="test", size=4) as pool:
-        yield pool
-
-
-@pytest.fixture
-def store(pool: asyncpg.Pool) -> TurnRows:
-    return TurnRows(pool, lease_seconds=30, wait_seconds=0.1, keep_replies=timedelta(hours=1))
 
 
 def fresh(request: pytest.FixtureRequest, **changes: object) -> Turn:

@@ -222,7 +222,7 @@ FAILED_NODE = event("flowResponses", [{"moduleType": "chatNode", "errorText": "4
 def test_a_failed_node_fails_an_answer_without_words_and_marks_one_with_words(
     play: Callable[..., Any], failure_of: Callable[..., Any]
 ) -> None:
-    node_failed = (FailureKind.REFUSED, "node_failed")
+    node_failed = (FailureKind.NODE_FAILED, "")
     assert failure_of(STOP, FAILED_NODE) == node_failed
     assert failure_of(TAG, STOP, FAILED_NODE) == node_failed
     assert failure_of(say("<state>1002</sta"), STOP, FAILED_NODE) == node_failed

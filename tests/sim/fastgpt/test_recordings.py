@@ -62,7 +62,12 @@ nodes:
     name: 变量更新
     type: variableUpdate
     inputs:
-      updates: {plateNo: [kx81EXtract, plateNo], place: [kx81EXtract, place], injured: [kx81EXtract, injured], state: ["", "1002"], x: ["", v]}
+      updates:
+        plateNo: [kx81EXtract, plateNo]
+        place: [kx81EXtract, place]
+        injured: [kx81EXtract, injured]
+        state: ["", "1002"]
+        notDeclared: ["", v]
     next: {right: ai33Chat}
   - id: ai33Chat
     name: AI 对话

@@ -57,7 +57,9 @@ def test_what_belongs_to_the_other_party_is_filed_there():
     assert "xm1" not in read("对方叫李四", asking="HPHM_1").fields
 
 
-@pytest.mark.parametrize(("text", "answer"), [("今天天气不错", "irrelevant"), ("嗯那个就是说吧", "unclear"), ("不想说", "refused"), ("还在现场", "valid")])
+@pytest.mark.parametrize(
+    ("text", "answer"), [("今天天气不错", "irrelevant"), ("嗯那个就是说吧", "unclear"), ("不想说", "refused"), ("还在现场", "valid")]
+)
 def test_an_answer_is_judged_against_the_open_question(text: str, answer: str):
     assert read(text, asking="SFSGXC").answer == answer
 
