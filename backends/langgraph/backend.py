@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 from backends.langgraph.accident.graph import build_graph
 from backends.langgraph.accident.prompts import load_prompts
+from backends.langgraph.accident.run import OnInvalid
 from backends.langgraph.checkpoints import Checkpoints
 from backends.langgraph.engine import AccidentEngine
 from backends.langgraph.model.port import ChatModel
@@ -20,9 +21,26 @@ class LangGraphBackend:
     name = BackendName.LANGGRAPH
     finishes_when_abandoned = False
 
-    def __init__(self, engine: AccidentEngine, model: ChatModel) -> None:
-        self._engine = engine
+    def __init__(
+        self,
+        model: ChatModel,
+        checkpoints: Checkpoints | None,
+        clock: Clock,
+        *,
+        on_invalid: OnInvalid = "error_then_handoff",
+        build: str = "",
+    ) -> None:
+        """Without checkpoints the graph remembers nothing between turns; the business row carries the session."""
         self._model = model
+        self._engine = AccidentEngine(
+            build_graph(checkpoints.saver if checkpoints else None),
+            model,
+            load_prompts(),
+            clock,
+            on_invalid=on_invalid,
+            build=build,
+            prune=checkpoints.prune if checkpoints else None,
+        )
 
     def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
         return self._engine.run(turn, session)
@@ -34,10 +52,3 @@ class LangGraphBackend:
         """Checkpoints belong to whoever opened them."""
         await self._engine.aclose()
         await self._model.aclose()
-
-
-def langgraph_backend(model: ChatModel, clock: Clock, checkpoints: Checkpoints | None, *, build: str = "") -> LangGraphBackend:
-    """Put the parts together. Without checkpoints the graph remembers nothing between turns; the business row carries the session."""
-    graph = build_graph(checkpoints.saver if checkpoints else None)
-    prune = checkpoints.prune if checkpoints else None
-    return LangGraphBackend(AccidentEngine(graph, model, load_prompts(), clock, build=build, prune=prune), model)

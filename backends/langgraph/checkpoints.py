@@ -63,7 +63,7 @@ async def open_saver(dsn: str, schema: str, *, max_size: int = 8) -> AsyncGenera
         timeout=_CHECKOUT_S,
         max_idle=300,
         kwargs=_connection_options(schema),
-        check=AsyncConnectionPool.check_connection,
+        check=cast(Any, AsyncConnectionPool.check_connection),
         open=False,
     )
     try:

@@ -8,19 +8,17 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from dataclasses import replace
 from typing import Any
 
 import structlog
 
 from backends.langgraph.accident.graph import GRAPH_VERSION, AccidentGraph
 from backends.langgraph.accident.prompts import Prompts
-from backends.langgraph.accident.run import TurnRun
+from backends.langgraph.accident.run import OnInvalid, TurnRun
 from backends.langgraph.model.port import ChatModel
 from contract.ports import Clock
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
-from domain.fields import FieldError, UnknownField
 from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
 from domain.session import SessionState
 from domain.thread_id import thread_id
@@ -38,12 +36,21 @@ class AccidentEngine:
     """One compiled graph with its model. Turns of different sessions run side by side; turns of one session are serialised by its lease."""
 
     def __init__(
-        self, graph: AccidentGraph, model: ChatModel, prompts: Prompts, clock: Clock, *, build: str = "", prune: Prune | None = None
+        self,
+        graph: AccidentGraph,
+        model: ChatModel,
+        prompts: Prompts,
+        clock: Clock,
+        *,
+        on_invalid: OnInvalid = "error_then_handoff",
+        build: str = "",
+        prune: Prune | None = None,
     ) -> None:
         self._graph = graph
         self._model = model
         self._prompts = prompts
         self._clock = clock
+        self._on_invalid: OnInvalid = on_invalid
         self._prune = prune
         self._tasks: set[asyncio.Task[None]] = set()
         # A failed turn commits nothing, so "unusable twice running" cannot be counted in the session. This count is lost with the process
@@ -95,6 +102,7 @@ class AccidentEngine:
             model=self._model,
             prompts=self._prompts,
             emit=watch.emit,
+            on_invalid=self._on_invalid,
             invalid_turns=max(session.dialogue.invalid_turns, self._invalid_turns.get(thread, 0)),
         )
         failure = await self._failure_of(run, thread)
@@ -110,11 +118,10 @@ class AccidentEngine:
     async def _failure_of(self, run: TurnRun, thread: str) -> BackendFailure | None:
         """Run the graph; None when it reached its end. Our own cancellation passes through; a foreign one is a failure."""
         try:
-            await self._graph.ainvoke({}, {"configurable": {"thread_id": thread}}, context=run, durability="exit")
+            durability = "exit" if self._graph.checkpointer else None
+            await self._graph.ainvoke({}, {"configurable": {"thread_id": thread}}, context=run, durability=durability)
         except BackendError as error:
             return error.failure
-        except (FieldError, UnknownField) as error:
-            return BackendFailure(kind=FailureKind.REFUSED, note=type(error).__name__)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
@@ -129,9 +136,9 @@ class AccidentEngine:
 
     def _replied(self, run: TurnRun, watch: "_Recorder") -> Replied:
         decision = run.decided()
-        after = decision.after(run.session).with_dialogue(invalid_turns=0)
-        if isinstance(run.turn.event, SetInfo):
-            after = replace(decision.after(run.session))
+        after = decision.after(run.session)
+        if not isinstance(run.turn.event, SetInfo):
+            after = after.with_dialogue(invalid_turns=0)
         reply = Reply(
             stage=decision.stage,
             text="".join(watch.text),

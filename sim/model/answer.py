@@ -129,7 +129,9 @@ def _sentence(prompt: AgentPrompt, reading: Reading, state: str) -> str:
 
 def _extraction(prompt: ExtractPrompt) -> str:
     reading = read(prompt.user, asking=prompt.asking, party=_party(prompt.asking, prompt.stage))
-    return _compact({key: reading.fields[key] for key in prompt.keys if key in reading.fields})
+    # A key may say that its value is only what was heard; it means the same thing.
+    meant = {key: key.removeprefix("heard_") for key in prompt.keys}
+    return _compact({key: reading.fields[field] for key, field in meant.items() if field in reading.fields})
 
 
 def _party(asking: str, stage: str) -> int:

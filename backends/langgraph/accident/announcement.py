@@ -3,16 +3,14 @@
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
 from domain.outcome import FormChanged, StageDecided
-from domain.turn import SetInfo
 
 
 async def announce(run: TurnRun) -> AccidentState:
-    """Emit the decision; return what the checkpoint remembers of it. An outside write is answered by its outcome alone."""
+    """Emit the decision; return what the checkpoint remembers of it."""
     decision = run.decided()
     patch = decision.patch(run.session)
-    if not isinstance(run.turn.event, SetInfo):
-        await run.emit(StageDecided(decision.stage))
-        if patch:
-            await run.emit(FormChanged(patch))
+    await run.emit(StageDecided(decision.stage))
+    if patch:
+        await run.emit(FormChanged(patch))
     reason = decision.dialogue.handoff_reason
     return {"next_stage": decision.stage.value, "changed": list(patch), "handoff_reason": reason.value if reason else None}

@@ -92,4 +92,4 @@ def build_graph(saver: BaseCheckpointSaver[Any] | None) -> AccidentGraph:
     graph.add_edge("handoff", "compose_response")
     graph.add_edge("complete", "compose_response")
     graph.add_edge("compose_response", END)
-    return cast(AccidentGraph, graph.compile(checkpointer=saver))
+    return graph.compile(checkpointer=saver)

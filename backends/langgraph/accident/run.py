@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from backends.langgraph.accident.prompts import Prompts
 from backends.langgraph.model.live_reply import LiveReply
@@ -14,6 +15,7 @@ from domain.safety import SafetyFinding
 from domain.session import SessionState
 from domain.turn import Turn, UserMessage
 
+OnInvalid = Literal["error", "handoff", "error_then_handoff"]
 Emit = Callable[[StageDecided | FormChanged | TextPiece], Awaitable[None]]
 
 
@@ -26,6 +28,7 @@ class TurnRun:
     model: ChatModel
     prompts: Prompts
     emit: Emit
+    on_invalid: OnInvalid
     invalid_turns: int  # turns running whose model output stayed unusable, before this one
     finding: SafetyFinding = field(default_factory=SafetyFinding)
     draft: Draft | None = None

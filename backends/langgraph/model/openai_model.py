@@ -5,9 +5,8 @@ The client's own retries are off: a turn has its deadline, and a second request 
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import openai
@@ -18,33 +17,34 @@ from domain.errors import BackendError, FailureKind
 _CONFIGURATION_STATUSES = frozenset({400, 401, 403, 404, 422})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelConfig:
-    base_url: str
-    api_key: str
-    model: str
-    first_token_s: float = 5.0
-    total_s: float = 20.0
-    temperature: float = 0.0
-    max_tokens: int = 512
-
-
-class OpenAIModel:
+class OpenAiModel:
     """Implements ChatModel. One client, with its connection pool, for the life of the process."""
 
-    def __init__(self, config: ModelConfig) -> None:
-        self._config = config
-        self._client = openai.AsyncOpenAI(base_url=config.base_url, api_key=config.api_key, max_retries=0, timeout=config.total_s)
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        model: str,
+        first_token_s: float = 5.0,
+        total_s: float = 20.0,
+        max_tokens: int = 512,
+    ) -> None:
+        self._model = model
+        self._first_token_s = first_token_s
+        self._total_s = total_s
+        self._max_tokens = max_tokens
+        self._client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0, timeout=total_s)
 
     async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str, None]:
         started = time.monotonic()
         with _model_failures(began=False):
-            async with asyncio.timeout(self._config.first_token_s):
+            async with asyncio.timeout(self._first_token_s):
                 chunks = await self._open(messages, request_id)
         began = False
         try:
             while True:
-                limit_s = self._config.total_s if began else self._config.first_token_s
+                limit_s = self._total_s if began else self._first_token_s
                 with _model_failures(began=began):
                     async with asyncio.timeout(max(0.0, started + limit_s - time.monotonic())):
                         text = await _next_text(chunks)
@@ -59,7 +59,7 @@ class OpenAIModel:
     async def probe(self) -> str | None:
         try:
             with _model_failures(began=False):
-                async with asyncio.timeout(self._config.first_token_s):
+                async with asyncio.timeout(self._first_token_s):
                     await self._client.models.list()
         except BackendError as error:
             return f"model: {error.failure.kind} {error.failure.note}".strip()
@@ -78,11 +78,11 @@ class OpenAIModel:
 
     async def _create(self, messages: Sequence[ChatMessage], request_id: str) -> AsyncIterator[Any]:
         return await self._client.chat.completions.create(
-            model=self._config.model,
+            model=self._model,
             messages=cast(Any, list(messages)),
             stream=True,
-            temperature=self._config.temperature,
-            max_tokens=self._config.max_tokens,
+            temperature=0,
+            max_tokens=self._max_tokens,
             extra_headers={"X-Request-ID": request_id} if request_id else {},
         )
 
@@ -98,7 +98,7 @@ async def _next_text(chunks: AsyncIterator[Any]) -> str | None:
 
 
 @contextmanager
-def _model_failures(*, began: bool) -> Iterator[None]:
+def _model_failures(*, began: bool) -> Generator[None]:
     """Foreign errors become ours. `began`: text has arrived, so a lost connection is an interruption."""
     try:
         yield

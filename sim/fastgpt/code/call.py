@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,16 @@ class CodeCall:
     def count(self, name: str) -> int:
         value = self.variables.get(name)
         return int(value) if isinstance(value, (int, float)) else 0
+
+    def table(self, name: str) -> dict[str, Any]:
+        """An object variable; empty when unset."""
+        value = self.variables.get(name)
+        return dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else {}
+
+    def known(self) -> dict[str, Any]:
+        """All variables, and `candidate_<field>` for each value that waits for a yes or is not complete yet."""
+        waiting = self.table("partials") | self.table("candidates")
+        return dict(self.variables) | {f"candidate_{key}": value for key, value in waiting.items()}
 
     def text_of(self, name: str) -> str:
         value = self.variables.get(name)

@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from sim.fastgpt.clock import LOCAL
 from sim.fastgpt.code.call import CodeCall, dense
 from sim.fastgpt.code.questions import open_facts, party_question, pending_at, repeat_prompt, wording
 from sim.fastgpt.code.values import accident_time, age_on, identity, mobile, plate, plate_kind
 
 FACT_KEYS = ("ywrysw", "ywfjdc", "ywmtc", "bjrjs", "sgfssj", "sfsgxc", "jdcsl", "sgyy")
 PARTY_KEYS = tuple(f"{key}{party}" for party in (1, 2) for key in ("xm", "hpzl", "hphm", "sfzmhm", "sjhm"))
-CANDIDATE_KEYS = ("candidate_sfzmhm1", "candidate_sjhm1", "candidate_sfzmhm2", "candidate_sjhm2", "candidate_jdcsl")
+_WAITING = ("sfzmhm1", "sjhm1", "sfzmhm2", "sjhm2", "jdcsl")
+CANDIDATE_KEYS = tuple(f"candidate_{key}" for key in _WAITING)
 UNCLEAR_LIMIT = 3
 STALE_AFTER = timedelta(hours=24)
 ADULT_YEARS = 18
@@ -45,9 +47,11 @@ class _Turn:
 
 
 def decide_next(call: CodeCall) -> dict[str, Any]:
-    """Outputs: all form fields and candidates, `stage_code`, `pending`, `unclear_count`, `no_reply_count`, `say`."""
-    form = {key: call.variables.get(key) for key in (*FACT_KEYS, *PARTY_KEYS, *CANDIDATE_KEYS)}
-    found = call.data.get("found") or {}
+    """Outputs: all form fields, `candidates`, `partials`, `stage_code`, `pending`, the counters, `say`."""
+    known = call.known()
+    form = {key: known.get(key) for key in (*FACT_KEYS, *PARTY_KEYS, *CANDIDATE_KEYS)}
+    heard = call.data.get("found") or {}
+    found = {key.removeprefix("heard_"): value for key, value in heard.items()}
     pending = pending_at(call.stage, form, call.text_of("pending"))
     turn = _Turn(call=call, text=dense(str(call.data.get("text") or "")), form=form, found=found, pending=pending)
     stage = call.stage
@@ -205,18 +209,19 @@ def _is_ineligible(form: Mapping[str, Any], now: datetime) -> bool:
     if not isinstance(told, str) or not told:
         return False
     try:
-        at = datetime.fromisoformat(told).replace(tzinfo=None)
+        at = datetime.fromisoformat(told)
     except ValueError:
         return False
-    return now - at > STALE_AFTER
+    local = at if at.tzinfo is None else at.astimezone(LOCAL).replace(tzinfo=None)
+    return now - local > STALE_AFTER
 
 
 def _unclear(turn: _Turn, stage: str, question: str) -> dict[str, Any]:
-    count = turn.call.count("unclear_count") + 1
+    count = int(turn.call.table("clarification_counts").get(question) or 0) + 1
     if count >= UNCLEAR_LIMIT:
         return _end(turn, "0002")
     say = turn.call.texts["unclear"] + wording(turn.call.texts, question, turn.form)
-    return _outputs(turn, stage=stage, pending=question, say=say, unclear=count)
+    return _outputs(turn, stage=stage, pending=question, say=say, unclear={question: count})
 
 
 def _ask(turn: _Turn, stage: str, question: str) -> dict[str, Any]:
@@ -226,14 +231,18 @@ def _ask(turn: _Turn, stage: str, question: str) -> dict[str, Any]:
 def _stay(turn: _Turn, stage: str, pending: str, say: str) -> dict[str, Any]:
     if "rude_text" in turn.call.plants:
         say = turn.call.texts["rude"]
-    return _outputs(turn, stage=stage, pending=pending, say=say, unclear=0)
+    return _outputs(turn, stage=stage, pending=pending, say=say, unclear={})
 
 
 def _end(turn: _Turn, stage: str) -> dict[str, Any]:
     say = turn.call.texts["injury"] if turn.form["ywrysw"] is True else turn.call.texts["endings"][stage]
-    return _outputs(turn, stage=stage, pending="", say=say, unclear=0)
+    return _outputs(turn, stage=stage, pending="", say=say, unclear={})
 
 
-def _outputs(turn: _Turn, *, stage: str, pending: str, say: str, unclear: int) -> dict[str, Any]:
-    moves = {"stage_code": stage, "pending": pending, "unclear_count": unclear, "no_reply_count": 0}
-    return turn.form | moves | {"say": say}
+def _outputs(turn: _Turn, *, stage: str, pending: str, say: str, unclear: dict[str, int]) -> dict[str, Any]:
+    waiting = {key: turn.form[f"candidate_{key}"] for key in _WAITING if turn.form[f"candidate_{key}"]}
+    partials = {key: value for key, value in waiting.items() if len(str(value)) < _LENGTHS.get(key[:-1], 0)}
+    fields = {key: turn.form[key] for key in (*FACT_KEYS, *PARTY_KEYS)}
+    moves = {"stage_code": stage, "pending": pending, "clarification_counts": unclear, "no_reply_count": 0, "say": say}
+    candidates = {key: value for key, value in waiting.items() if key not in partials}
+    return fields | moves | {"candidates": candidates, "partials": partials}

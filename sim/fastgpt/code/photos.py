@@ -17,10 +17,10 @@ _NEXT = {
 def advance_photo(call: CodeCall) -> dict[str, Any]:
     stage = call.stage
     step = re.search(r"(2\d{3})$", str(call.data.get("inside") or ""))
-    reset = {"no_reply_count": 0, "photo_fail_count": 0}
+    reset: dict[str, Any] = {"no_reply_count": 0, "photo_failures": {}}
     is_out_of_step = stage not in _NEXT or (step is not None and step.group(1) != stage)
     if is_out_of_step:
-        kept = {"no_reply_count": 0, "photo_fail_count": call.count("photo_fail_count")}
+        kept = {"no_reply_count": 0, "photo_failures": call.table("photo_failures")}
         return kept | {"stage_code": stage, "pending": call.text_of("pending"), "say": repeat_prompt(call)}
     target = _NEXT[stage]
     if target == "3001":
@@ -31,12 +31,13 @@ def advance_photo(call: CodeCall) -> dict[str, Any]:
 
 def count_photo_failures(call: CodeCall) -> dict[str, Any]:
     """An explicit count is a claim about the total; a bare event adds one."""
-    stage, before = call.stage, call.count("photo_fail_count")
+    stage, counts = call.stage, call.table("photo_failures")
     if stage not in _NEXT:
-        return {"stage_code": stage, "no_reply_count": 0, "photo_fail_count": before, "say": repeat_prompt(call)}
+        return {"stage_code": stage, "no_reply_count": 0, "photo_failures": counts, "say": repeat_prompt(call)}
+    before = int(counts.get(stage) or 0)
     claimed = count_inside(str(call.data.get("inside") or ""), 0)
     failures = max(before, claimed) if claimed else before + 1
     if failures >= FAILURE_LIMIT:
-        return {"stage_code": "0005", "no_reply_count": 0, "photo_fail_count": failures, "say": call.texts["endings"]["0005"]}
+        return {"stage_code": "0005", "no_reply_count": 0, "photo_failures": {stage: failures}, "say": call.texts["endings"]["0005"]}
     say = call.texts["photo_retry"] + call.texts["photos"][stage]
-    return {"stage_code": stage, "no_reply_count": 0, "photo_fail_count": failures, "say": say}
+    return {"stage_code": stage, "no_reply_count": 0, "photo_failures": {stage: failures}, "say": say}

@@ -75,7 +75,8 @@ def repeat_prompt(call: CodeCall, *, stage: str | None = None, pending: str | No
     at = stage or call.stage
     if at == "1001":
         return call.texts["not_ready"]
-    question = pending or pending_at(at, call.variables, call.text_of("pending"))
+    known = call.known()
+    question = pending or pending_at(at, known, call.text_of("pending"))
     if at in call.texts["photos"] and question != "CONFIRM_JDCSL":
         return call.texts["photos"][at]
-    return wording(call.texts, question, call.variables)
+    return wording(call.texts, question, known)

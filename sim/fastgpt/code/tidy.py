@@ -1,10 +1,12 @@
-"""Width and brackets of the input: `inside` is the text between whole-message brackets, empty for an ordinary message."""
+"""Width and brackets of the input: `inside` is the text between whole-message brackets, empty for an ordinary message.
+`pending` is the question that is open now, whoever wrote the fields since the last turn."""
 
 import re
 import unicodedata
 from typing import Any
 
 from sim.fastgpt.code.call import CodeCall
+from sim.fastgpt.code.questions import pending_at
 
 _BRACKETED = re.compile(r"[【\[〔〖「『(<《](?P<inside>.*)[】\]〕〗」』)>》][。.!！~\s]*", re.DOTALL)
 
@@ -14,7 +16,8 @@ def tidy_input(call: CodeCall) -> dict[str, Any]:
     text = "".join(char for char in folded if unicodedata.category(char) != "Cf").strip()
     match = _BRACKETED.fullmatch(text)
     inside = re.sub(r"\s+", "", match.group("inside")) if match else ""
-    return {"text": match.group("inside").strip() if match else text, "inside": inside}
+    pending = pending_at(call.stage, call.known(), call.text_of("pending"))
+    return {"text": match.group("inside").strip() if match else text, "inside": inside, "pending": pending}
 
 
 def count_inside(inside: str, default: int) -> int:

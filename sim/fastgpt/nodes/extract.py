@@ -26,6 +26,8 @@ async def run_extract(node: Node, run: Run) -> NodeResult:
     except ModelFailure as failure:
         return NodeResult(details={"errorText": str(failure)}, handle=None)
     fields = _fields(answer, keys)
+    if "deaf_injury" in run.plants and fields.get("ywrysw") is True:
+        del fields["ywrysw"]
     defaults = cast("dict[str, Any]", node.inputs.get("defaults", {}))
     fields |= {key: value for key, value in defaults.items() if key not in fields}
     details = {

@@ -75,8 +75,7 @@ async def test_node_error_shows_only_in_the_nodes_record(start: Any):
 
 
 async def collect(response: aiohttp.ClientResponse, received: list[bytes]) -> None:
-    async for piece in response.content.iter_any():
-        received.append(piece)
+    received.extend([piece async for piece in response.content.iter_any()])
 
 
 @pytest.mark.parametrize("text", ["准备好了", "【会话开始】"])

@@ -1,4 +1,4 @@
-"""Take the session from the business row. Whatever the checkpoint held is overwritten: one ahead of the row is discarded, one behind rebuilt."""
+"""Take the session from the business row. What the checkpoint held is overwritten: ahead of the row it is dropped, behind it rebuilt."""
 
 from langgraph.runtime import Runtime
 

@@ -1,4 +1,4 @@
-"""Judge the model's proposal: values, safety, stage, guard. The second unusable answer fails the turn; the second such turn hands it over."""
+"""Judge the model's proposal: values, safety, stage, guard. What a second unusable answer means is a policy."""
 
 from langgraph.runtime import Runtime
 
@@ -9,7 +9,7 @@ from domain.errors import BackendError
 from domain.judgement import judge
 
 MAX_ATTEMPTS = 2
-INVALID_TURNS_LIMIT = 2  # the turn that would be the second unusable one is handed over
+INVALID_TURNS_LIMIT = 2  # error_then_handoff: the second unusable turn running is handed over
 
 
 async def validate_fields(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
@@ -40,6 +40,7 @@ def _verdict(run: TurnRun) -> Decision | Rejection:
 
 def _give_up(run: TurnRun, rejection: Rejection) -> None:
     run.violations.append("prefix:exhausted")
-    if run.invalid_turns + 1 < INVALID_TURNS_LIMIT:
+    is_first = run.invalid_turns + 1 < INVALID_TURNS_LIMIT
+    if run.on_invalid == "error" or (run.on_invalid == "error_then_handoff" and is_first):
         raise BackendError(rejection.failure, f"model output: {rejection.reason}")
     run.decision = decide_unusable(run.session, run.turn)
