@@ -47,6 +47,17 @@ SETTLE_SECONDS = 120.0  # for the shadow to catch up once the traffic has ended
 PLANTED_LIVE = ("time_off=0.5", "plate_raw=0.5", "deaf_injury=0.5", "rude_text=0.3")
 PLANTED_SHADOW = ("node_error=0.15", "handoff_as_complex=1", "early_photo=0.3")
 KINDS_TO_FIND = 4
+WATCHABLE_RATE = 8.0                       # calls a second, when somebody looks on
+
+# Where the simulated workflow keeps what our dialogue state calls so: a replay starts from both.
+PENDING_VARIABLES = {
+    "pending_question": "pending",
+    "candidates": "candidates",
+    "partials": "partials",
+    "clarification_counts": "clarification_counts",
+    "photo_failures": "photo_failures",
+    "no_response_count": "no_reply_count",
+}
 
 # One partner on each side, one in between: its new sessions are split by their hash.
 CALLERS: dict[str, dict[str, Any]] = {
@@ -58,12 +69,12 @@ CALLERS: dict[str, dict[str, Any]] = {
 
 @dataclass(slots=True)
 class Traffic:
-    """What the partners saw."""
+    """What the partners saw. A turn is a call of /chat; the fields they read and write are counted apart."""
 
     turns: int = 0
+    fields: int = 0
     answered: int = 0
     streamed: int = 0
-    stages: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
     is_done: bool = False
 
@@ -71,13 +82,13 @@ class Traffic:
         if line.get("done"):
             self.is_done = True
             return
-        self.turns += 1
-        self.streamed += bool(line.get("stream"))
-        if line.get("ok"):
-            self.answered += 1
-            self.stages[str(line.get("stage"))] += 1
-        else:
-            self.errors[str(line.get("error") or line.get("code"))] += 1
+        is_turn = line["call"] == "chat"
+        self.turns += is_turn
+        self.fields += not is_turn
+        self.streamed += is_turn and bool(line["stream"])
+        self.answered += is_turn and bool(line["ok"])
+        if not line["ok"]:
+            self.errors[f"{line['call']}: {line['error'] or line['code']}"] += 1
 
 
 def demo(
@@ -128,7 +139,7 @@ async def _play(children: Children, database: Database, *, once: bool, sessions:
     messages.print(f"proxy on {base_url}, ready after {time.monotonic() - began:.1f} s; report: {REPORT.resolve().as_uri()}")
     traffic = Traffic()
     while True:
-        await _one_round(children, base_url, keys, sessions, traffic, database)
+        await _one_round(children, base_url, keys, sessions, traffic, database, None if once else WATCHABLE_RATE)
         overview = await _settled(database, traffic) if once else await _refreshed(database)
         if once:
             return _judge(overview, traffic)
@@ -162,6 +173,7 @@ async def _start_everything(children: Children, database: Database) -> tuple[str
         "ZNJJ_FASTGPT__SHADOW_APP_ID": "demo-shadow-app",
         "ZNJJ_FASTGPT__CHAT_SECRET": secrets.token_urlsafe(32),
         "ZNJJ_FASTGPT__SEND_NOW": "true",
+        "ZNJJ_FASTGPT__PENDING_VARIABLES": json.dumps(PENDING_VARIABLES),
         "ZNJJ_LLM__BASE_URL": model_url,
         "ZNJJ_LLM__API_KEY": "demo",
         "ZNJJ_LLM__MODEL": "scripted-1",
@@ -197,9 +209,12 @@ async def _make_callers(database: Database, pepper: str) -> dict[str, str]:
     return keys
 
 
-async def _one_round(children: Children, base_url: str, keys: dict[str, str], sessions: int, traffic: Traffic, database: Database) -> None:
+async def _one_round(
+    children: Children, base_url: str, keys: dict[str, str], sessions: int, traffic: Traffic, database: Database, rate_per_s: float | None
+) -> None:
     callers = [part for name, key in keys.items() for part in ("--caller", f"{name}={key}")]
-    process = await children.run("traffic", "sim.traffic", "--base-url", base_url, *callers, "--sessions", str(sessions))
+    pace = () if rate_per_s is None else ("--rate-per-s", str(rate_per_s))
+    process = await children.run("traffic", "sim.traffic", "--base-url", base_url, *callers, "--sessions", str(sessions), *pace)
     assert process.stdout is not None
     traffic.is_done = False
     with Live(console=messages, refresh_per_second=4, transient=False, redirect_stdout=False) as live:
@@ -232,7 +247,7 @@ async def _refreshed(database: Database) -> Overview:
 
 def _progress(traffic: Traffic, overview: Overview | None) -> Table:
     table = Table.grid(padding=(0, 2))
-    table.add_row("partners", f"{traffic.answered} of {traffic.turns} turns answered, {traffic.streamed} streamed")
+    table.add_row("partners", f"{traffic.answered} of {traffic.turns} turns answered, {traffic.streamed} of them streamed")
     if traffic.errors:
         table.add_row("errors", ", ".join(f"{name} ×{count}" for name, count in traffic.errors.items()))
     if overview is not None:
@@ -251,6 +266,7 @@ def verdict(overview: Overview, traffic: Traffic) -> list[str]:
     problems = {
         "the traffic did not end by itself": not traffic.is_done,
         f"{traffic.turns - traffic.answered} turns were not answered": traffic.answered != traffic.turns or traffic.turns == 0,
+        f"{traffic.errors.total()} calls failed": bool(traffic.errors),
         f"{traffic.answered} turns were answered and {committed} are stored": committed != traffic.answered,
         f"{overview.ledger.pending} turns were not compared in time": overview.ledger.pending != 0,
         f"{overview.ledger.unaccounted} turns are unaccounted for": overview.ledger.unaccounted != 0,

@@ -18,6 +18,10 @@ from wiring.migrate import migrate
 TEMPLATE = "crossfade_template"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="write golden outputs anew instead of comparing with them")
+
+
 @contextmanager
 def only_one_worker(path: Path) -> Generator[None]:
     with path.open("w") as lock:

@@ -28,6 +28,7 @@ log = structlog.get_logger()
 
 QUEUE_SIZE = 64
 _REMEMBERED_THREADS = 10_000
+_TIDY_S = 1.0                              # what a finished turn may still take to prune when the process goes
 
 Prune = Callable[[str], Awaitable[None]]
 
@@ -77,7 +78,7 @@ class AccidentEngine:
     async def aclose(self) -> None:
         """Let the tasks that only tidy up finish, and cancel the turns that nobody closed."""
         tasks = list(self._tasks)
-        _, running = await asyncio.wait(tasks, timeout=1) if tasks else ((), ())
+        _, running = await asyncio.wait(tasks, timeout=_TIDY_S) if tasks else ((), ())
         for task in running:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

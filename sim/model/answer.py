@@ -8,13 +8,13 @@ import random
 
 from sim.model.lexicon import speech
 from sim.model.prompt import AgentPrompt, ChatPrompt, ExtractPrompt, Prompt
-from sim.model.reading import FIELDS_OF_QUESTION, Reading, Scalar, read
+from sim.model.reading import Reading, Scalar, read
 
 _GUIDES = ("2000", "2010")
 _FIRST_PHOTO = {"2000": "2001", "2010": "2011"}
 _NEVER_BY_CHOICE = ("0000", "0001", "0002", "0003", "0004", "0005")
-# The agent never lets a model see or store these; a model that obeys leaves them out.
-_WITHHELD = frozenset({"sfzmhm1", "sjhm1", "sfzmhm2", "sjhm2", "hphm1", "hphm2"})
+# Not among the keys the agent's prompt offers: numbers it hides, and whether people are hurt, which `safety` alone may say.
+_WITHHELD = frozenset({"ywrysw", "sfzmhm1", "sjhm1", "sfzmhm2", "sjhm2", "hphm1", "hphm2", "hpzl1", "hpzl2"})
 
 
 def answer_to(prompt: Prompt, *, wording: random.Random | None = None) -> str:
@@ -109,8 +109,6 @@ def _agent_fields(prompt: AgentPrompt, reading: Reading) -> dict[str, Scalar]:
     for key, value in reading.fields.items():
         if key in _WITHHELD or key in prompt.extracted:
             continue
-        if key == "ywrysw" and value is False and reading.safety != "none":
-            continue
         fields["sgfssj_text" if key == "sgfssj" else key] = value
     return fields
 
@@ -119,11 +117,11 @@ def _sentence(prompt: AgentPrompt, reading: Reading, state: str) -> str:
     said = speech()
     if state != prompt.stage and state in said.stages:
         return said.stages[state]
-    answered = set(FIELDS_OF_QUESTION.get(prompt.asking, ())) & set(_agent_fields(prompt, reading))
-    if answered and state == "1002":
-        open_keys = still_missing(prompt, reading)
-        if open_keys and open_keys[0] in said.questions:
-            return said.questions[open_keys[0]]
+    # The prompt's next question does not know what this answer brings: when that settles it, or moves the stage, ask the one after it.
+    before = [key for key in prompt.missing if key not in prompt.extracted]
+    after = still_missing(prompt, reading)
+    if state == "1002" and after and (state != prompt.stage or after[0] != before[0]) and after[0] in said.questions:
+        return said.questions[after[0]]
     return prompt.next_question or said.stages.get(state, said.fallback)
 
 

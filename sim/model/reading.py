@@ -15,18 +15,6 @@ Scalar = str | int | bool
 Safety = Literal["none", "suspected", "present"]
 Answer = Literal["valid", "unclear", "irrelevant", "refused"]
 
-FIELDS_OF_QUESTION: dict[str, tuple[str, ...]] = {
-    "YWRYSW": ("ywrysw",),
-    "CONFIRM_INJURY": ("ywrysw",),
-    "SFSGXC": ("sfsgxc",),
-    "CONFIRM_SFSGXC": ("sfsgxc",),
-    "JDCSL": ("jdcsl",),
-    "CONFIRM_JDCSL": ("jdcsl",),
-    "FJDC_MTC": ("ywfjdc", "ywmtc"),
-    "SGFSSJ": ("sgfssj",),
-    "SGYY": ("sgyy",),
-    "BJRJS": ("bjrjs",),
-}
 _INJURY_QUESTIONS = frozenset({"YWRYSW", "CONFIRM_INJURY"})
 _MIN_NARRATIVE_CHARS = 4
 

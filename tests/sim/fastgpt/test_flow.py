@@ -134,6 +134,55 @@ async def test_a_chat_seeded_with_stage_and_form_goes_on_from_there(start: Any):
     assert last["newVariables"]["stage_code"] == "3002"
 
 
+SEEDED = FACTS | {"jdcsl": 1, "sgyy": "追尾", "sgfssj": "2026-07-27 15:00:00", "xm1": "张三", "hpzl1": "02", "hphm1": "京A12345"}
+
+
+async def test_a_seeded_chat_confirms_a_number_it_never_heard(start: Any):
+    client = await start()
+    seed = SEEDED | {"stage_code": "3001", "candidates": {"sfzmhm1": "11010519491231002X"}}
+    last = await client.say("对", variables=seed)
+    assert last["newVariables"]["sfzmhm1"] == "11010519491231002X"
+    assert last["newVariables"]["candidates"] == {}
+
+
+async def test_a_seeded_chat_goes_on_with_digits_dictated_elsewhere(start: Any):
+    client = await start()
+    seed = SEEDED | {"stage_code": "3001", "partials": {"sfzmhm1": "11010519491231"}}
+    last = await client.say("零零二叉", variables=seed)
+    assert last["newVariables"]["candidates"] == {"sfzmhm1": "11010519491231002X"}
+
+
+async def test_a_seeded_chat_knows_which_question_is_open_without_being_told(start: Any):
+    client = await start()
+    last = await client.say("没有", variables={"stage_code": "1002", "ywrysw": False, "sfsgxc": True, "jdcsl": 1})
+    assert last["newVariables"]["ywfjdc"] is False
+    assert last["newVariables"]["ywmtc"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "seed", "stage"),
+    [
+        ("【用户无回复】", {"no_reply_count": 2}, "0004"),
+        ("【拍摄识别失败】", {"photo_failures": {"2001": 2}}, "0005"),
+        ("【拍摄识别失败】", {"photo_failures": {"2002": 2}}, "2001"),
+    ],
+)
+async def test_a_seeded_counter_goes_on(start: Any, text: str, seed: dict[str, Any], stage: str):
+    last = await (await start()).say(text, variables=SEEDED | {"stage_code": "2001"} | seed)
+    assert last["newVariables"]["stage_code"] == stage
+
+
+async def test_an_extraction_never_states_an_unconfirmed_number_as_a_field(start: Any):
+    last = await (await start()).say("11010519491231002X", variables=SEEDED | {"stage_code": "3001"})
+    [record] = [item for item in last["responseData"] if item["moduleType"] == "contentExtract"]
+    assert record["extractResult"] == {"heard_sfzmhm1": "11010519491231002X"}
+
+
+async def test_a_time_with_a_zone_is_compared_as_local_time(start: Any):
+    seed = SEEDED | {"stage_code": "1002", "sgyy": None, "sgfssj": "2026-07-26T08:00:00+00:00"}
+    assert (await (await start()).say("追尾", variables=seed))["newVariables"]["stage_code"] == "2000"
+
+
 async def test_fields_written_between_two_turns_are_not_asked_for(start: Any):
     client = await start()
     await client.say("【会话开始】")

@@ -102,6 +102,12 @@ def test_the_next_question_of_the_prompt_is_asked():
     assert said == "请问事故一共涉及几辆机动车？"
 
 
+def test_a_question_that_this_answer_settles_is_not_asked_again():
+    _, form, said = answered("人都没事", missing=["ywrysw", "sfsgxc"], next_question="请问事故中有没有人员受伤？")
+    assert form == {"safety": "none"}
+    assert said == "您现在还在事故现场吗？"
+
+
 def test_an_extraction_holds_only_the_keys_it_was_asked_for():
     system = "只输出一个 JSON 对象。\n正在问的问题：YWRYSW\n- ywrysw: 有没有人受伤\n- jdcsl: 数量"
     prompt = prompt_from_messages([{"role": "system", "content": system}, {"role": "user", "content": "没有人受伤，我自己倒车"}])
