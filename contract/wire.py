@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from contract.sse import encode_event
 from domain.errors import ErrorType, Refusal
 from domain.events import clean_text
-from domain.fields import FIELDS, GROUPS
+from domain.fields import FIELDS, GROUPS, unknown_field
 from domain.session import FieldValue, Form
 from domain.stages import STAGES, StageCode
 
@@ -177,12 +177,7 @@ def info_value(form: Form, key: str) -> object:
         return _group(form, key)
     if key in FIELDS:
         return form.get(key)
-    raise Refusal(ErrorType.INVALID_FIELD, f"不支持的字段：{_named(key)}")
-
-
-def _named(key: str) -> str:
-    """A key is repeated to its caller only when it looks like one: free text may be anything."""
-    return key if re.fullmatch(r"[A-Za-z0-9_]{1,32}", key) else ""
+    raise Refusal(ErrorType.INVALID_FIELD, str(unknown_field(key)))
 
 
 def _group(form: Form, group: str) -> dict[str, FieldValue]:

@@ -31,6 +31,11 @@ def clean_text(raw: str) -> str:
     return _DROPPED.sub("", raw)
 
 
+def is_blank(text: str) -> bool:
+    """True when nothing is left to see: spaces, invisible characters, nothing."""
+    return not normal(text)
+
+
 def event_from_text(text: str) -> InputEvent:
     """What one text of a caller means. Blank text is a started session: only the door knows whether that is allowed."""
     folded = normal(text)

@@ -4,6 +4,7 @@
 Times are kept in state as the wire string, so that state holds JSON types only.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +35,7 @@ __all__ = [
     "derive",
     "in_order",
     "require_consistent",
+    "unknown_field",
 ]
 
 Group = Literal["acdinfo", "acdhuman1", "acdhuman2"]
@@ -152,6 +154,15 @@ INTERNAL_KEYS = frozenset(
 )  # names a caller may know but never write
 
 
+_KEY_SHAPE = re.compile(r"[A-Za-z0-9_]{1,32}")
+
+
+def unknown_field(key: str) -> UnknownField:
+    """The refusal of a key. It is repeated only when it looks like a key: free text in its place may be anything."""
+    shown = key if _KEY_SHAPE.fullmatch(key) else ""
+    return UnknownField(f"字段不允许修改：{shown}" if key in INTERNAL_KEYS else f"不支持的字段：{shown}")
+
+
 def accept(key: str, raw: object, now: datetime) -> FieldValue:
     """One value from anywhere, normalised and checked; None clears. Accepting an accepted value changes nothing.
 
@@ -159,7 +170,7 @@ def accept(key: str, raw: object, now: datetime) -> FieldValue:
     """
     spec = FIELDS.get(key)
     if spec is None:
-        raise UnknownField(f"字段不允许修改：{key}" if key in INTERNAL_KEYS else f"不支持的字段：{key}")
+        raise unknown_field(key)
     return None if raw is None else spec.rule(raw, spec.label, now)
 
 

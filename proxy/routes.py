@@ -4,14 +4,13 @@ import asyncio
 import hashlib
 import re
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
-from starlette.responses import StreamingResponse
 from structlog.contextvars import bind_contextvars
 
 from contract.ports import Client, Clock, TurnStore
@@ -30,14 +29,14 @@ from contract.wire import (
     value_from_body,
 )
 from domain.errors import ErrorType, Refusal, StoreUnavailable
-from domain.events import event_from_text
+from domain.events import event_from_text, is_blank
 from domain.fields import FieldError, UnknownField, accept
 from domain.turn import InputEvent, SetInfo, Turn, UserMessage
 from proxy.auth.api_key import ApiKeyAuth, require_scope
 from proxy.errors import envelope
 from proxy.render import JsonRenderer, Manner
 from proxy.turn_path import OpenTurn, Progress, TurnPath, TurnRequest, request_hash
-from proxy.turn_run import TurnRun
+from proxy.turn_run import TurnResponse, TurnRun
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +97,7 @@ class Doors:
         replayed = REPLAYED if open_turn.opened.stored else {}
         if request.query_params.get("stream", "").lower() in ("true", "1"):
             run = TurnRun(self._path, open_turn, manner, self.tasks)
-            return StreamingResponse(_until_left(run), headers=SSE_HEADERS | replayed)
+            return TurnResponse(run, SSE_HEADERS | replayed)
         return Response(await self._whole_answer(open_turn, manner), media_type=JSON_TYPE, headers=replayed)
 
     async def _set_info(self, request: Request, client: Client, _profile: Profile, body: SetInfoBody) -> Response:
@@ -125,7 +124,7 @@ class Doors:
     def _chat_turn(self, request: Request, client: Client, profile: Profile, body: ChatBody) -> TurnRequest:
         text = text_from_body(body)
         event = event_from_text(text)
-        if not profile.legacy_events and text.strip() and not isinstance(event, UserMessage):
+        if not profile.legacy_events and not is_blank(text) and not isinstance(event, UserMessage):
             event = UserMessage(text)
         return self._turn_request(request, client, body, text, event, body.event_id)
 
@@ -170,15 +169,6 @@ class Doors:
             async for event in events:
                 renderer.feed(event)
         return renderer.answer
-
-
-async def _until_left(run: TurnRun) -> AsyncGenerator[bytes]:
-    """The response may be thrown away at any point (also before its first byte); the run hears of it."""
-    try:
-        async for piece in run.pieces():
-            yield piece
-    finally:
-        run.abandon()
 
 
 async def _body(request: Request) -> bytes:

@@ -18,6 +18,7 @@ from contract.ports import Backend, OpenedSession, Pin, TurnRecord, TurnStore
 from contract.wire import BLANK_TEXT
 from domain.backend_name import BackendName
 from domain.errors import BackendFailure, ErrorType, FailureKind, Refusal, SessionBusy, StoreUnavailable, TurnAlreadyCommitted
+from domain.events import is_blank
 from domain.external_update import external_update
 from domain.fields import FieldError
 from domain.outcome import Failed, FormChanged, Outcome, Replied, StageDecided, TextPiece
@@ -220,7 +221,7 @@ def _refuse_impossible(turn: Turn, opened: OpenedSession) -> None:
             external_update(opened.state, turn.event.key, turn.event.value, turn.received_at)
         except FieldError as error:
             raise Refusal(ErrorType.INVALID_FIELD_VALUE, str(error)) from None
-    elif isinstance(turn.event, SessionStarted) and not turn.text.strip() and not is_new:
+    elif isinstance(turn.event, SessionStarted) and is_blank(turn.text) and not is_new:
         raise Refusal(ErrorType.INVALID_REQUEST, BLANK_TEXT)
 
 

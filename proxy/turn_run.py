@@ -5,9 +5,11 @@ then is decided here: a backend whose memory has moved finishes and commits; any
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 
 import structlog
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from contract.sse import KEEP_ALIVE
 from contract.wire import error_event
@@ -96,3 +98,17 @@ class TurnRun:
     def _error(self, refusal: Refusal) -> bytes:
         told = envelope(refusal, self._manner.profile)
         return error_event(told.code, told.message)
+
+
+class TurnResponse(StreamingResponse):
+    """The run told over the wire. Whatever ends the response, also before its first byte, the run hears of it."""
+
+    def __init__(self, run: TurnRun, headers: Mapping[str, str]) -> None:
+        super().__init__(run.pieces(), headers=headers)
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._run.abandon()

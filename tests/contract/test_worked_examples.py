@@ -57,15 +57,9 @@ async def scene(database) -> AsyncGenerator[Scene]:
             BackendName.FASTGPT: ScriptedBackend(name=BackendName.FASTGPT),
         }
         async with open_house(database, backends, clock) as house:
-            if not await house.pool.fetchval("SELECT 1 FROM app.api_clients WHERE client_id = 'acme'"):
-                await house.add_caller()
-                database_keys[database.name] = house.keys["acme"]
-            house.keys["acme"] = database_keys[database.name]
             yield Scene(house, model)
         await backends[BackendName.LANGGRAPH].aclose()
 
-
-database_keys: dict[str, str] = {}
 
 START = ("【会话开始】",)
 READY = ("准备好了", "<state>1002</state>请问事故中有没有人员受伤？")

@@ -85,7 +85,7 @@ async def open_house(
     wait_seconds: float = 2.0,
     default: BackendName = BackendName.LANGGRAPH,
 ) -> AsyncGenerator[House]:
-    """Every session sampled for shadow; one caller, `acme` of tenant t1, unless the database has it already."""
+    """Every session sampled for shadow; callers `acme` of tenant t1 and `rival` of tenant t2."""
     async with open_pool(database.app_dsn, name="test-house", size=8) as pool:
         store = TurnRows(pool, lease_seconds=30, wait_seconds=wait_seconds, keep_replies=timedelta(hours=1))
         plans = PlanRows(pool)
@@ -98,4 +98,16 @@ async def open_house(
             await house.publish(
                 default=default, callers={}, override=None, shadow={"sample_ppm": PPM, "callers": {}}, traffic=INITIAL_PLAN["traffic"]
             )
+            for name, tenant in (("acme", "t1"), ("rival", "t2")):
+                house.keys[name] = await _known_key(house, name, tenant)
             yield house
+
+
+_known: dict[tuple[str, str], str] = {}  # a key is shown once, so the module's database and its keys belong together
+
+
+async def _known_key(house: House, name: str, tenant: str) -> str:
+    known = _known.get((house.database.name, name))
+    if known is None:
+        known = _known[house.database.name, name] = await house.add_caller(name, tenant=tenant)
+    return known
