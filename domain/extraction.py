@@ -16,6 +16,7 @@ from domain.questions import QuestionId, fields_of, party_of
 from domain.rules.accident_time import TimeReading, checked, read_time, wire_time
 from domain.rules.cause import cause_label
 from domain.rules.identity_number import identity_text
+from domain.rules.name import bare_name
 from domain.rules.reporter import role_in
 from domain.rules.wording import NUMERAL, normal, numeral
 from domain.session import FieldValue, SessionState
@@ -197,6 +198,8 @@ def _party_data(reader: _Reader) -> None:
         _read_colour(reader, party, colour["colour"])
     if named := _NAMED.search(reader.text):
         reader.store(f"xm{party}", named["name"])
+    elif reader.pending == f"XM_{party}" and (name := bare_name(reader.text)):
+        reader.store(f"xm{party}", name)
     reader.candidates |= number_candidates(reader.text, party, reader.now)
 
 

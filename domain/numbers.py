@@ -20,8 +20,11 @@ _SAID_PLATE = re.compile(
 
 
 def said_numbers(text: str) -> list[str]:
-    """Runs of digits, written or spoken, at least six long, as identity text (digits and a last X)."""
-    return [identity_text(match.group()) for match in _SAID_NUMBER.finditer(normal(text))]
+    """Runs of digits, written or spoken, at least six long, as identity text (digits and a last X); a run with spaces also piece by piece,
+    because a space may stand inside a number or between two."""
+    runs = [match.group() for match in _SAID_NUMBER.finditer(normal(text))]
+    pieces = [piece for run in runs if " " in run for piece in run.split(" ")]
+    return [identity_text(run) for run in (*runs, *pieces)]
 
 
 def said_mobile(text: str) -> str | None:
@@ -61,8 +64,9 @@ def number_candidates(text: str, party: int, now: datetime) -> dict[str, FieldVa
 
 def hidden(text: str) -> str:
     """The text for a model: plates, identity and phone numbers and other long digit runs replaced by what kind of thing they are."""
-    without_plates = _SAID_PLATE.sub("⟦PLATE⟧", normal(text))
-    return _SAID_NUMBER.sub(lambda match: _mark(identity_text(match.group())), without_plates)
+    plain = normal(text)
+    masked = _SAID_NUMBER.sub(lambda match: _mark(identity_text(match.group())), _SAID_PLATE.sub("⟦PLATE⟧", plain))
+    return text if masked == plain else masked
 
 
 def _mark(number: str) -> str:

@@ -40,12 +40,12 @@ class Dialogue:
     secondary_reasons: tuple[HandoffReason, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Only what differs from a fresh dialogue, so that stored rows stay small."""
+        """Only what differs from a fresh dialogue, so that stored rows stay small. Keys are made plain: an enum member is no JSON key."""
         row: dict[str, Any] = {
             "pending_question": self.pending_question,
-            "clarification_counts": dict(self.clarification_counts),
+            "clarification_counts": {str(question): count for question, count in self.clarification_counts.items()},
             "no_response_count": self.no_response_count,
-            "photo_failures": dict(self.photo_failures),
+            "photo_failures": {str(step): count for step, count in self.photo_failures.items()},
             "partials": dict(self.partials),
             "candidates": dict(self.candidates),
             "confirmed": list(self.confirmed),

@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 QUEUE_SIZE = 64
 _REMEMBERED_THREADS = 10_000
-_TIDY_S = 1.0                              # what a finished turn may still take to prune when the process goes
+_TIDY_S = 1.0  # what a finished turn may still take to prune when the process goes
 
 Prune = Callable[[str], Awaitable[None]]
 

@@ -9,6 +9,7 @@ async def announce(run: TurnRun) -> AccidentState:
     """Emit the decision; return what the checkpoint remembers of it."""
     decision = run.decided()
     patch = decision.patch(run.session)
+    run.violations += decision.notes
     await run.emit(StageDecided(decision.stage))
     if patch:
         await run.emit(FormChanged(patch))

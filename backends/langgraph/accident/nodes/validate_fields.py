@@ -19,7 +19,6 @@ async def validate_fields(state: AccidentState, runtime: Runtime[TurnRun]) -> Ac
     verdict = _verdict(run)
     if isinstance(verdict, Decision):
         run.decision = verdict
-        run.violations += list(verdict.notes)
         return {"rejection": None, "missing": []}
     run.rejection = verdict
     run.violations.append(f"prefix:{verdict.reason}")

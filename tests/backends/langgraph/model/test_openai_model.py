@@ -137,7 +137,9 @@ async def test_nobody_listening_is_unreachable():
 )
 async def test_a_status_says_whether_a_retry_can_help(status: int, kind: FailureKind):
     async def script(number: int, writer: asyncio.StreamWriter) -> None:
-        writer.write(f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode())
+        writer.write(
+            f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode()
+        )
 
     assert await failure(script) is kind
 
