@@ -24,12 +24,11 @@ demo: setup ## everything running with live traffic; ONCE=1 plays it once and ju
 test: setup ## every test
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
-check: setup ## format, lint, types, import contracts, migrations, generated files: judges, changes nothing
+check: setup ## format, lint, types, import contracts: judges, changes nothing (the schema is checked by a test)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/python -m tests.check_migrations
 	@! git ls-files | grep -E '(^|/)(uv\.lock|\.env)$$'
 
 fix: setup ## format and repair what a machine can

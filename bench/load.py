@@ -105,8 +105,11 @@ async def _call(target: Target, body: bytes, reader: asyncio.StreamReader, write
     head = f"POST {target.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
     began = time.perf_counter()
     writer.write(head.encode() + body)
-    status, length = _read_head(await reader.readuntil(b"\r\n\r\n"))
-    said, arrivals = await _read_chunks(reader) if length is None else (await reader.readexactly(length), [time.perf_counter()])
+    try:
+        status, length = _read_head(await reader.readuntil(b"\r\n\r\n"))
+        said, arrivals = await _read_chunks(reader) if length is None else (await reader.readexactly(length), [time.perf_counter()])
+    except asyncio.IncompleteReadError as error:
+        raise WrongAnswer(f"{target.name} hung up after {error.partial[:300]!r}") from error
     ended = time.perf_counter()
     if status != 200 or target.proof not in said:
         raise WrongAnswer(f"{target.name} answered {status}: {said[:300]!r}")

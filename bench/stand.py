@@ -32,6 +32,7 @@ from wiring.services import open_plans
 PREFIX = "bench_"
 LOGS = Path("build") / "bench-logs"
 START_SECONDS = 60.0
+COMPLETIONS = "/api/v1/chat/completions"
 SERVER_CORE, LOAD_CORE = 0, 1
 PLAIN, SAMPLED = "bench-plain", "bench-sampled"  # clients: never and always in the shadow sample
 
@@ -62,24 +63,20 @@ def streamed(target: Target) -> Target:
 
 
 @asynccontextmanager
-async def open_stand(*, profile_to: Path | None = None) -> AsyncGenerator[Stand]:
+async def open_stand(server: EmbeddedPostgres, *, profile_to: Path | None = None) -> AsyncGenerator[Stand]:
     """With `profile_to` the proxy runs under cProfile, which writes there when the proxy ends. Raises ChildFailed."""
-    server = EmbeddedPostgres(Path(".crossfade").resolve() / "postgres")
+    await drop_databases(server.dsn(), PREFIX)  # of runs that were killed
+    database = embedded_database(server, f"{PREFIX}{datetime.now(UTC):%Y%m%d_%H%M%S}")
+    await migrate(database)
     try:
-        await drop_databases(server.dsn(), PREFIX)  # of runs that were killed
-        database = embedded_database(server, f"{PREFIX}{datetime.now(UTC):%Y%m%d_%H%M%S}")
-        await migrate(database)
-        try:
-            async with Children(LOGS) as children:
-                stand = await _start(children, database, profile_to)
-                try:
-                    yield stand
-                finally:
-                    stand.let_shadow_work()  # a stopped process hears no SIGTERM
-        finally:
-            await drop_databases(server.dsn(), database.name)
+        async with Children(LOGS) as children:
+            stand = await _start(children, database, profile_to)
+            try:
+                yield stand
+            finally:
+                stand.let_shadow_work()  # a stopped process hears no SIGTERM
     finally:
-        server.close()
+        await drop_databases(server.dsn(), database.name)
 
 
 async def _start(children: Children, database: Database, profile_to: Path | None) -> Stand:
@@ -101,7 +98,12 @@ async def _start(children: Children, database: Database, profile_to: Path | None
     )
     return Stand(
         direct=Target(
-            name="direct", port=upstream["port"], pid=upstream["pid"], path="/api/v1/chat/completions", body=completion_body, proof=b"[DONE]"
+            name="direct",
+            port=upstream["port"],
+            pid=upstream["pid"],
+            path=COMPLETIONS,
+            body=completion_body,
+            proof=b"[DONE]",
         ),
         httpx=peer("httpx"),
         aiohttp=peer("aiohttp"),

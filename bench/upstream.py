@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import sys
+from typing import cast
 
 import orjson
 
@@ -25,15 +26,17 @@ PACE_SECONDS = 0.002
 MODEL_SECONDS = 1.0  # how long the chat model thinks before it answers
 
 _HEAD = (
-    "HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nX-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n"
-    "Referrer-Policy: strict-origin-when-cross-origin\r\nConnection: keep-alive\r\nContent-Type: text/event-stream;charset=utf-8\r\n"
-    "Access-Control-Allow-Origin: *\r\nX-Accel-Buffering: no\r\nCache-Control: no-cache, no-transform\r\nTransfer-Encoding: chunked\r\n\r\n"
-).encode()
+    b"HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nX-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n"
+    b"Referrer-Policy: strict-origin-when-cross-origin\r\nConnection: keep-alive\r\n"
+    b"Content-Type: text/event-stream;charset=utf-8\r\nAccess-Control-Allow-Origin: *\r\nX-Accel-Buffering: no\r\n"
+    b"Cache-Control: no-cache, no-transform\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
 _NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _VARIABLES = {
     "ywrysw": False, "ywfjdc": False, "ywmtc": False, "bjrjs": "", "sgfssj": "", "sfsgxc": True, "jdcsl": 2, "sgyy": "",
-    "xm1": "", "hpzl1": "", "hphm1": "京A12345", "sfzmhm1": "", "sjhm1": "", "xm2": "", "hpzl2": "", "hphm2": "", "sfzmhm2": "", "sjhm2": "",
+    "xm1": "", "hpzl1": "", "hphm1": "京A12345", "sfzmhm1": "", "sjhm1": "",
+    "xm2": "", "hpzl2": "", "hphm2": "", "sfzmhm2": "", "sjhm2": "",
     "stage_code": "1002", "count": 0,
 }  # fmt: skip
 
@@ -122,8 +125,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by its bases
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-
 from cli.exit_codes import Exit
 from cli.output import console, print_json
 from domain.errors import StoreUnavailable

@@ -76,5 +76,6 @@ def database_failures(doing: str) -> Generator[None]:
     try:
         yield
     except (*OUTAGES, asyncpg.PostgresError, SQLAlchemyError) as error:
-        log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None))
+        sqlstate = getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None)
+        log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=sqlstate)
         raise StoreUnavailable(doing) from None

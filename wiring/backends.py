@@ -5,15 +5,8 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Literal
 
-import httpx
-from backends.langgraph.backend import LangGraphBackend
-from httpx_aiohttp import AiohttpTransport
 from pydantic import SecretStr
 
-from backends.fastgpt.backend import FastGptBackend
-from backends.fastgpt.config import FastGptConfig
-from backends.langgraph.checkpoints import open_saver
-from backends.langgraph.model.openai_model import OpenAiModel
 from contract.ports import Backend, Clock
 from domain.backend_name import BackendName
 from storage.tables import LANGGRAPH, SHADOW
@@ -46,6 +39,14 @@ def _required(value: str | SecretStr | None, name: str) -> str:
 
 @asynccontextmanager
 async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
+    # Each builder imports what it needs when it is called: the libraries behind a backend take a second to load, and most commands
+    # need none of them.
+    import httpx
+    from httpx_aiohttp import AiohttpTransport
+
+    from backends.fastgpt.backend import FastGptBackend
+    from backends.fastgpt.config import FastGptConfig
+
     settings, is_shadow = given.settings.fastgpt, given.namespace == "shadow"
     config = FastGptConfig(
         base_url=_required((settings.shadow_base_url if is_shadow else None) or settings.base_url, "ZNJJ_FASTGPT__BASE_URL"),
@@ -68,6 +69,10 @@ async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
 
 @asynccontextmanager
 async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
+    from backends.langgraph.backend import LangGraphBackend
+    from backends.langgraph.checkpoints import open_saver
+    from backends.langgraph.model.openai_model import OpenAiModel
+
     llm, database = given.settings.llm, given.database
     dsn, schema = (database.shadow_dsn, SHADOW) if given.namespace == "shadow" else (database.app_dsn, LANGGRAPH)
     model = OpenAiModel(

@@ -1,6 +1,5 @@
 """Everything `crossfade migrate` does, in order: database, roles, our schemas, LangGraph's tables. Safe to repeat, and side by side."""
 
-from backends.langgraph.checkpoints import set_up
 from storage.migrate import ensure_database, migration_lock, upgrade
 from storage.roles import ensure_roles
 from storage.tables import LANGGRAPH, SHADOW
@@ -8,6 +7,8 @@ from wiring.database import Database
 
 
 async def migrate(database: Database) -> None:
+    from backends.langgraph.checkpoints import set_up  # loads LangGraph, which no other command of an operator needs
+
     if database.embedded is not None:
         await ensure_database(database.embedded.dsn(), database.name)
     async with migration_lock(database.admin_dsn):
