@@ -6,8 +6,9 @@ one ends the run: figures of failed calls would be flattering and worthless.
 
 import asyncio
 import itertools
+import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 import psutil
@@ -41,8 +42,15 @@ class Load:
     elapsed_s: float = 0.0
     cpu_s: float = 0.0  # of the target's process, user and system
     total_ms: list[float] = field(default_factory=list[float])
-    first_byte_ms: list[float] = field(default_factory=list[float])  # of the body
-    gap_ms: list[float] = field(default_factory=list[float])  # between two pieces of one body
+    first_byte_ms: list[float] = field(default_factory=list[float])  # of the body; of a stream: its first data line
+    gap_ms: list[float] = field(default_factory=list[float])  # between two pieces of one body that hold data lines
+
+    def add(self, other: "Load") -> None:
+        self.elapsed_s += other.elapsed_s
+        self.cpu_s += other.cpu_s
+        self.total_ms += other.total_ms
+        self.first_byte_ms += other.first_byte_ms
+        self.gap_ms += other.gap_ms
 
     @property
     def calls(self) -> int:
@@ -66,6 +74,15 @@ async def for_seconds(target: Target, text: str, seconds: float, *, connections:
 async def for_calls(target: Target, text: str, calls: int) -> Load:
     """One connection, so many calls. Raises WrongAnswer."""
     return await _run(target, text, 1, lambda made: made < calls)
+
+
+async def side_by_side(parts: Mapping[str, Callable[[], Awaitable[Load]]], *, times: int, order: random.Random) -> dict[str, Load]:
+    """Each part so many times, in an order drawn anew each time: what else the machine does meets all of them alike."""
+    loads = {name: Load() for name in parts}
+    for _ in range(times):
+        for name in order.sample(list(parts), len(parts)):
+            loads[name].add(await parts[name]())
+    return loads
 
 
 async def _run(target: Target, text: str, connections: int, may_call: Callable[[int], bool]) -> Load:
@@ -126,11 +143,13 @@ def _read_head(head: bytes) -> tuple[int, int | None]:
 
 
 async def _read_chunks(reader: asyncio.StreamReader) -> tuple[bytes, list[float]]:
-    """The body, and when each of its pieces came; what is read in one go came together."""
+    """The body, and when each of its pieces that hold a data line came (the upstream writes an event's name apart)."""
     pieces: list[bytes] = []
     arrivals: list[float] = []
     while size := int(await reader.readuntil(b"\r\n"), 16):
-        pieces.append((await reader.readexactly(size + 2))[:-2])
-        arrivals.append(time.perf_counter())
+        piece = await reader.readexactly(size + 2)
+        if b"data: " in piece:
+            arrivals.append(time.perf_counter())
+        pieces.append(piece[:-2])
     await reader.readexactly(2)
     return b"".join(pieces), arrivals

@@ -25,6 +25,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from httpx_aiohttp import AiohttpTransport
 
+from bench.upstream import PATCH
 from cli.loop import run
 from contract.ports import OpenedSession, Pin, TurnRecord
 from contract.sse import SseDecoder
@@ -40,7 +41,6 @@ from storage.turns import TurnRows
 from wiring.processes import end_with_stdin
 
 CONNECTIONS = 500  # as the proxy's own pool to its upstream
-_PATCH = {"hphm1": "京A12345", "jdcsl": 2}
 _PROFILE = Profile()
 _DATABASE_URL, _UPSTREAM_URL = "BENCH_DSN", "BENCH_UPSTREAM"  # in the environment: a DSN doesn't belong into a process list
 Source = Callable[[bytes], AbstractAsyncContextManager[AsyncIterator[bytes]]]
@@ -139,7 +139,7 @@ class Peers:
 def _answer(passed: PassedTurn) -> bytes:
     assert passed.stage is not None
     return chat_answer(
-        session_id=passed.turn.session_id, text="".join(passed.text), stage=passed.stage, patch=_PATCH,
+        session_id=passed.turn.session_id, text="".join(passed.text), stage=passed.stage, patch=PATCH,
         version=passed.version, need_form_update=True, profile=_PROFILE,
     )  # fmt: skip
 
@@ -159,10 +159,10 @@ def _record(passed: PassedTurn, opened: OpenedSession) -> TurnRecord:
     return TurnRecord(
         turn=turn,
         before=opened.state,
-        after=replace(opened.state.with_form(_PATCH), stage=stage),
+        after=replace(opened.state.with_form(PATCH), stage=stage),
         outcome=Outcome(
             backend=backend,
-            reply=Reply(stage=stage, text="".join(passed.text), patch=_PATCH),
+            reply=Reply(stage=stage, text="".join(passed.text), patch=PATCH),
             receipt=Receipt(backend=backend, build="bare", turn_id=turn.turn_id),
         ),
         pin=opened.pin or Pin(backend=backend, reason="default", plan_version=1, bucket=0, is_sampled=False),

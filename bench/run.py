@@ -1,4 +1,4 @@
-"""The run: warm up, then rounds in which every cell of every measure is visited once, in an order drawn anew."""
+"""The run: warm up, then rounds in which every part of every measure is visited once, in an order drawn anew."""
 
 import os
 import platform
@@ -25,13 +25,13 @@ async def measure(stand: Stand, *, rounds: int, seed: int, tell: Callable[[str],
     """Raises WrongAnswer."""
     await warm_up(stand)
     stand.stop_shadow()
-    seen: dict[str, dict[str, list[Load]]] = {one.name: {cell: [] for cell in one.cells} for one in MEASURES}
-    visits = [(one.name, name, cell) for one in MEASURES for name, cell in one.cells.items()]
+    seen: dict[str, dict[str, list[Load]]] = {one.name: {} for one in MEASURES}
+    visits = [(one.name, part) for one in MEASURES for part in one.parts]
     order = random.Random(seed)  # noqa: S311 - an order of visits, not a secret
     for number in range(1, rounds + 1):
-        order.shuffle(visits)
-        for measure_name, name, cell in visits:
-            seen[measure_name][name].append(await cell(stand))
+        for name, part in order.sample(visits, len(visits)):
+            for door, load in (await part(stand, order)).items():
+                seen[name].setdefault(door, []).append(load)
         tell(f"round {number} of {rounds}")
     return {name: figure for one in MEASURES for name, figure in one.figures(seen[one.name]).items()}
 

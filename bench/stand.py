@@ -9,7 +9,7 @@ import json
 import os
 import secrets
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,7 @@ class Stand:
     shadow_pid: int
 
     def let_shadow_work(self) -> None:
+        """Raises psutil.NoSuchProcess: the worker has ended."""
         psutil.Process(self.shadow_pid).resume()
 
     def stop_shadow(self) -> None:
@@ -74,7 +75,8 @@ async def open_stand(server: EmbeddedPostgres, *, profile_to: Path | None = None
             try:
                 yield stand
             finally:
-                stand.let_shadow_work()  # a stopped process hears no SIGTERM
+                with suppress(psutil.NoSuchProcess):
+                    stand.let_shadow_work()  # a stopped process hears no SIGTERM
     finally:
         await drop_databases(server.dsn(), database.name)
 

@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import sys
+from collections.abc import Mapping
 from typing import cast
 
 import orjson
@@ -18,9 +19,10 @@ import orjson
 from cli.loop import run
 from wiring.processes import end_with_stdin
 
-SHORT = "我在朝阳路追尾了前车"
+SHORT = "两辆车追尾，无人受伤，还在现场"
 BURST = "请一次说完全部步骤"
 PACED = "请慢慢说明全部步骤"
+PATCH: Mapping[str, bool | int | str] = {"ywrysw": False, "sfsgxc": True, "jdcsl": 2, "sgyy": "追尾"}  # what every answer knows
 CHUNKS = 60  # text chunks of BURST and PACED
 PACE_SECONDS = 0.002
 MODEL_SECONDS = 1.0  # how long the chat model thinks before it answers
@@ -34,10 +36,10 @@ _HEAD = (
 _NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _VARIABLES = {
-    "ywrysw": False, "ywfjdc": False, "ywmtc": False, "bjrjs": "", "sgfssj": "", "sfsgxc": True, "jdcsl": 2, "sgyy": "",
-    "xm1": "", "hpzl1": "", "hphm1": "京A12345", "sfzmhm1": "", "sjhm1": "",
+    "ywfjdc": "", "ywmtc": "", "bjrjs": "", "sgfssj": "",
+    "xm1": "", "hpzl1": "", "hphm1": "", "sfzmhm1": "", "sjhm1": "",
     "xm2": "", "hpzl2": "", "hphm2": "", "sfzmhm2": "", "sjhm2": "",
-    "stage_code": "1002", "count": 0,
+    "stage_code": "1002", "count": 0, **PATCH,
 }  # fmt: skip
 
 
@@ -70,17 +72,16 @@ def _beginning() -> bytes:
 
 
 def _end() -> bytes:
-    extracted = {"hphm1": "京A12345", "jdcsl": 2, "sfsgxc": True}
     records = [
         {"id": "wZfYlrgBj1LJPt9C", "nodeId": "448745", "moduleName": "流程开始", "moduleType": "workflowStart", "runningTime": 0},
         {
             "id": "oVhC4gf8Kuzd2RIl", "nodeId": "kx81EXtract", "moduleName": "事故信息提取", "moduleType": "contentExtract",
             "runningTime": 0.17, "totalPoints": 0, "model": "accident-llm", "query": SHORT, "inputTokens": 412, "outputTokens": 38,
-            "extractDescription": "提取事故要素", "extractResult": extracted, "contextTotalLen": 2,
+            "extractDescription": "提取事故要素", "extractResult": PATCH, "contextTotalLen": 2,
         },
         {
             "id": "vRvKoBURI4pcyIwt", "nodeId": "vu22Update", "moduleName": "变量更新", "moduleType": "variableUpdate", "runningTime": 0,
-            "updateVarResult": list(extracted.values()),
+            "updateVarResult": list(PATCH.values()),
         },
         {
             "id": "cH4tN0de9aQ2LmXz", "nodeId": "ch01Chat", "moduleName": "AI 对话", "moduleType": "chatNode", "runningTime": 0.25,

@@ -183,5 +183,5 @@ class ShadowQueue(Protocol):
 
 class OverviewSource(Protocol):
     async def overview(self, *, since: datetime | None, latest: int) -> Overview:
-        """Everything the overview report shows, of turns received since then; `latest` newest diffs."""
+        """Everything the overview report shows, of turns received since then; `latest`: how many of the newest diffs."""
         ...

@@ -78,5 +78,5 @@ class Overview:
     comparisons: int
     kinds: tuple[KindAgreement, ...]
     stages: tuple[StagePair, ...]
-    clusters: tuple[Cluster, ...]  # largest first
-    latest: tuple[DiffLine, ...]  # newest first
+    clusters: tuple[Cluster, ...]  # most severe first, then largest
+    latest: tuple[DiffLine, ...]  # newest first, without those of severity info

@@ -145,6 +145,7 @@ def _latest(lines: Sequence[DiffLine]) -> Table:
             for line in lines
         ],
         numeric_from=9,
+        note="Without differences in wording alone; those are counted above.",
     )
 
 

@@ -72,9 +72,12 @@ OUTAGES = (OSError, TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnec
 
 @contextmanager
 def database_failures(doing: str) -> Generator[None]:
-    """Everything the database can do wrong becomes StoreUnavailable here. Logged: class and SQLSTATE; messages quote values."""
+    """Everything the database can do wrong becomes StoreUnavailable here, but for a broken constraint: what that means, its statement
+    knows. Logged: class and SQLSTATE; messages quote values."""
     try:
         yield
+    except asyncpg.IntegrityConstraintViolationError:
+        raise
     except (*OUTAGES, asyncpg.PostgresError, SQLAlchemyError) as error:
         sqlstate = getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None)
         log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=sqlstate)

@@ -136,7 +136,7 @@ async def _clusters(connection: AsyncConnection, since: datetime | None) -> tupl
         .select_from(diffs.join(source, diffs.c.comparison_id == comparisons.c.comparison_id))
         .where(condition)
         .group_by(diffs.c.kind, diffs.c.signature)
-        .order_by(total.desc(), diffs.c.kind, diffs.c.signature)
+        .order_by(func.min(_SEVERITY_RANK), total.desc(), diffs.c.kind, diffs.c.signature)
         .limit(CLUSTERS_SHOWN)
     )
     return tuple(Cluster(kind=kind, signature=signature, severity=_SEVERITIES[rank], count=count) for kind, signature, rank, count in rows)
@@ -157,7 +157,7 @@ async def _latest(connection: AsyncConnection, since: datetime | None, limit: in
             diffs.c.detail,
         )
         .select_from(diffs.join(source, diffs.c.comparison_id == comparisons.c.comparison_id))
-        .where(condition)
+        .where(condition, diffs.c.severity != "info")
         .order_by(diffs.c.diff_id.desc())
         .limit(limit)
     )

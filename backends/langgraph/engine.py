@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import structlog
@@ -63,6 +64,7 @@ class AccidentEngine:
         """The events of one turn, ending with Replied or Failed. Closing it early cancels the turn."""
         queue: asyncio.Queue[ReplyEvent] = asyncio.Queue(QUEUE_SIZE)
         task = self._start(self._serve(turn, session, queue))
+        task.add_done_callback(partial(self._tell_reader, turn, queue))
         is_over = False
         try:
             while not is_over:
@@ -93,6 +95,16 @@ class AccidentEngine:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def _tell_reader(self, turn: Turn, queue: asyncio.Queue[ReplyEvent], task: asyncio.Task[None]) -> None:
+        """A task that ended without a word (the process is closing) must not leave its reader waiting: the turn has failed."""
+        if not task.cancelled() and task.exception() is None:
+            return
+        if queue.full():
+            queue.get_nowait()
+        receipt = Receipt(backend=BackendName.LANGGRAPH, build=self.version, turn_id=turn.turn_id)
+        failure = BackendFailure(kind=FailureKind.INTERNAL, note="the turn's task ended early")
+        queue.put_nowait(Failed(Outcome(backend=BackendName.LANGGRAPH, failure=failure, receipt=receipt)))
 
     async def _serve(self, turn: Turn, session: SessionState, queue: asyncio.Queue[ReplyEvent]) -> None:
         watch = _Recorder(queue, self._clock)

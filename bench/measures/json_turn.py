@@ -1,16 +1,18 @@
 """P1: a JSON turn served by FastGPT at full load, as CPU of the server process and as throughput."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Sequence
+from functools import partial
 from statistics import median
 
 from bench.figures import Figure, of_rounds
-from bench.load import Load, Target, for_seconds
-from bench.measures.measure import Cell, Seen, ratios
+from bench.load import Load, Target, for_seconds, side_by_side
+from bench.measures.measure import Part, Seen, ratios
 from bench.stand import Stand
 from bench.upstream import SHORT
 
 CONNECTIONS = 16
-SECONDS = 1.2
+SECONDS, TIMES = 0.7, 2
 GOAL = 1.3
 HEADROOM = 3.0  # the upstream must be this much faster than what is measured through it
 
@@ -19,8 +21,8 @@ class JsonTurn:
     name = "json"
 
     @property
-    def cells(self) -> Mapping[str, Cell]:
-        return {name: _cell(name) for name in ("direct", "httpx", "aiohttp", "stored", "proxy")}
+    def parts(self) -> Sequence[Part]:
+        return (_side_by_side,)
 
     def figures(self, seen: Seen) -> dict[str, Figure]:
         cpu = {name: median(load.cpu_ms_per_call for load in loads) for name, loads in seen.items()}
@@ -61,9 +63,10 @@ def _rate(load: Load) -> float:
     return load.calls_per_s
 
 
-def _cell(name: str) -> Cell:
-    async def visit(stand: Stand) -> Load:
-        target: Target = getattr(stand, name)
-        return await for_seconds(target, SHORT, SECONDS, connections=CONNECTIONS)
+async def _side_by_side(stand: Stand, order: random.Random) -> dict[str, Load]:
+    doors = (stand.direct, stand.httpx, stand.aiohttp, stand.stored, stand.proxy)
+    return await side_by_side({door.name: partial(_burst, door) for door in doors}, times=TIMES, order=order)
 
-    return visit
+
+async def _burst(target: Target) -> Load:
+    return await for_seconds(target, SHORT, SECONDS, connections=CONNECTIONS)

@@ -1,16 +1,18 @@
 """P3: what a caller waits longer for at one connection, the durable commit included. Percentiles are of all rounds together, and the
 upstream's own median is taken off all of them: its tail is not credited to us."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import median
 
 from bench.figures import Figure, percentile
-from bench.load import Load, Target, for_calls
-from bench.measures.measure import Cell, Seen, pooled
+from bench.load import Load, for_calls, side_by_side
+from bench.measures.measure import Part, Seen, pooled
 from bench.stand import Stand
 from bench.upstream import SHORT
 
-CALLS = 200
+CALLS, TIMES = 50, 4
 GOALS_MS: Mapping[str, float | None] = {"p50": 3.0, "p95": None, "p99": 8.0}
 
 
@@ -18,8 +20,8 @@ class Latency:
     name = "latency"
 
     @property
-    def cells(self) -> Mapping[str, Cell]:
-        return {name: _cell(name) for name in ("direct", "stored", "proxy")}
+    def parts(self) -> Sequence[Part]:
+        return (_side_by_side,)
 
     def figures(self, seen: Seen) -> dict[str, Figure]:
         base = median(_totals(seen, "direct"))
@@ -34,17 +36,14 @@ def _figure(seen: Seen, name: str, base: float, goal: float | None) -> Figure:
         unit="ms",
         rounds=len(seen["proxy"]),
         goal=goal,
-        detail={f"{cell} ms": percentile(_totals(seen, cell), share) for cell in seen},
+        detail={f"{door} ms": percentile(_totals(seen, door), share) for door in seen},
     )
 
 
-def _totals(seen: Seen, cell: str) -> list[float]:
-    return pooled(seen[cell], lambda load: load.total_ms)
+def _totals(seen: Seen, door: str) -> list[float]:
+    return pooled(seen[door], lambda load: load.total_ms)
 
 
-def _cell(name: str) -> Cell:
-    async def visit(stand: Stand) -> Load:
-        target: Target = getattr(stand, name)
-        return await for_calls(target, SHORT, CALLS)
-
-    return visit
+async def _side_by_side(stand: Stand, order: random.Random) -> dict[str, Load]:
+    doors = (stand.direct, stand.stored, stand.proxy)
+    return await side_by_side({door.name: partial(for_calls, door, SHORT, CALLS) for door in doors}, times=TIMES, order=order)

@@ -1,5 +1,6 @@
-"""What a measure offers to the run: cells to visit once a round, and figures out of what they saw."""
+"""What a measure offers to the run: parts to visit once a round, and figures out of what they saw."""
 
+import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -7,8 +8,8 @@ from bench.figures import Figure
 from bench.load import Load
 from bench.stand import Stand
 
-Cell = Callable[[Stand], Awaitable[Load]]
-Seen = Mapping[str, Sequence[Load]]  # by cell, one load a round: equal positions are the same round
+Part = Callable[[Stand, random.Random], Awaitable[dict[str, Load]]]  # loads by name, measured side by side
+Seen = Mapping[str, Sequence[Load]]  # by name, one load a round: equal positions are the same round
 
 
 class Measure(Protocol):
@@ -16,7 +17,9 @@ class Measure(Protocol):
     def name(self) -> str: ...
 
     @property
-    def cells(self) -> Mapping[str, Cell]: ...
+    def parts(self) -> Sequence[Part]:
+        """No two of them give a load the same name."""
+        ...
 
     def figures(self, seen: Seen) -> dict[str, Figure]:
         """Pure."""

@@ -3,18 +3,20 @@
 Chunks come 2 ms apart, so that each is handled by itself as a model's tokens are; `burst` is the same answer in one go, for orientation.
 """
 
-from collections.abc import Mapping
+import random
+from collections.abc import Sequence
+from functools import partial
 from statistics import median
 
 from bench.figures import Figure, of_rounds
-from bench.load import Load, Target, for_calls, for_seconds
-from bench.measures.measure import Cell, Seen, ratios
+from bench.load import Load, Target, for_calls, for_seconds, side_by_side
+from bench.measures.measure import Part, Seen, ratios
 from bench.stand import Stand, streamed
 from bench.upstream import BURST, CHUNKS, PACED
 
 CONNECTIONS = 6
-SECONDS = 1.3
-QUIET_CALLS = 12
+SECONDS, TIMES = 0.7, 2
+QUIET_CALLS = 8
 GOAL, TTFB_GOAL_MS, GAP_GOAL_MS = 1.3, 3.0, 0.1
 PEERS = ("httpx", "aiohttp", "stored", "proxy")
 
@@ -23,12 +25,8 @@ class StreamedTurn:
     name = "sse"
 
     @property
-    def cells(self) -> Mapping[str, Cell]:
-        return {
-            **{f"paced {name}": _loaded(name, PACED, CONNECTIONS) for name in PEERS},
-            **{f"burst {name}": _loaded(name, BURST, CONNECTIONS) for name in ("aiohttp", "stored", "proxy")},
-            **{f"quiet {name}": _quiet(name) for name in ("direct", "aiohttp", "proxy")},
-        }
+    def parts(self) -> Sequence[Part]:
+        return (_paced, _burst, _quiet)
 
     def figures(self, seen: Seen) -> dict[str, Figure]:
         paced = {f"{name} µs": median(_chunk_us(load) for load in seen[f"paced {name}"]) for name in PEERS}
@@ -67,8 +65,8 @@ def _chunk_us(load: Load) -> float:
     return load.cpu_ms_per_call * 1000 / CHUNKS
 
 
-def _medians(seen: Seen, cell: str, values: str) -> list[float]:
-    return [median(getattr(load, values)) for load in seen[cell]]
+def _medians(seen: Seen, name: str, values: str) -> list[float]:
+    return [median(getattr(load, values)) for load in seen[name]]
 
 
 def _added(seen: Seen, values: str) -> list[float]:
@@ -77,19 +75,30 @@ def _added(seen: Seen, values: str) -> list[float]:
     ]
 
 
-def _as_stream(stand: Stand, name: str) -> Target:
-    return stand.direct if name == "direct" else streamed(getattr(stand, name))
+def _doors(stand: Stand, *names: str) -> dict[str, Target]:
+    return {name: stand.direct if name == "direct" else streamed(getattr(stand, name)) for name in names}
 
 
-def _loaded(name: str, text: str, connections: int) -> Cell:
-    async def visit(stand: Stand) -> Load:
-        return await for_seconds(_as_stream(stand, name), text, SECONDS, connections=connections)
+async def _paced(stand: Stand, order: random.Random) -> dict[str, Load]:
+    doors = _doors(stand, *PEERS)
+    return await side_by_side(
+        {f"paced {name}": partial(for_seconds, door, PACED, SECONDS, connections=CONNECTIONS) for name, door in doors.items()},
+        times=TIMES,
+        order=order,
+    )
 
-    return visit
+
+async def _burst(stand: Stand, order: random.Random) -> dict[str, Load]:
+    doors = _doors(stand, "stored", "proxy")
+    return await side_by_side(
+        {f"burst {name}": partial(for_seconds, door, BURST, SECONDS, connections=CONNECTIONS) for name, door in doors.items()},
+        times=TIMES,
+        order=order,
+    )
 
 
-def _quiet(name: str) -> Cell:
-    async def visit(stand: Stand) -> Load:
-        return await for_calls(_as_stream(stand, name), PACED, QUIET_CALLS)
-
-    return visit
+async def _quiet(stand: Stand, order: random.Random) -> dict[str, Load]:
+    doors = _doors(stand, "direct", "aiohttp", "proxy")
+    return await side_by_side(
+        {f"quiet {name}": partial(for_calls, door, PACED, QUIET_CALLS) for name, door in doors.items()}, times=TIMES, order=order
+    )

@@ -35,6 +35,20 @@ async def test_of_two_who_publish_at_once_one_is_told(pool):
     assert {error.newest for error in conflicts} == {base + 1}
 
 
+async def test_who_is_overtaken_between_reading_and_writing_is_told_too(pool, monkeypatch):
+    plans, slow = PlanRows(pool), PlanRows(pool)
+    stale = await slow._latest_row()
+    newer = await plans.publish(INITIAL_PLAN, author="fast", reason="", based_on=stale["version"])
+
+    async def as_it_was():
+        return stale
+
+    monkeypatch.setattr(slow, "_latest_row", as_it_was)
+    with pytest.raises(PlanConflict):
+        await slow.publish(INITIAL_PLAN, author="slow", reason="", based_on=stale["version"])
+    assert await plans.latest() == newer
+
+
 async def test_an_invalid_plan_is_not_stored(pool):
     plans = PlanRows(pool)
     before = await plans.latest()

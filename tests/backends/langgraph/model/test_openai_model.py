@@ -29,7 +29,7 @@ def chunk(text: str | None, **delta: str) -> bytes:
 
 
 @asynccontextmanager
-async def server(script: Script) -> AsyncGenerator[tuple[OpenAiModel, list[bytes]]]:
+async def server(script: Script, *, first_token_s: float = 20, total_s: float = 20) -> AsyncGenerator[tuple[OpenAiModel, list[bytes]]]:
     """A model client whose server answers each request by the script, given its number."""
     requests: list[bytes] = []
 
@@ -47,7 +47,7 @@ async def server(script: Script) -> AsyncGenerator[tuple[OpenAiModel, list[bytes
 
     listening = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = listening.sockets[0].getsockname()[1]
-    model = OpenAiModel(base_url=f"http://127.0.0.1:{port}/v1", api_key="test", model="m", first_token_s=0.15, total_s=0.3)
+    model = OpenAiModel(base_url=f"http://127.0.0.1:{port}/v1", api_key="test", model="m", first_token_s=first_token_s, total_s=total_s)
     try:
         yield model, requests
     finally:
@@ -59,8 +59,8 @@ async def said(model: OpenAiModel) -> list[str]:
     return [piece async for piece in model.stream(MESSAGES, request_id="turn-1")]
 
 
-async def failure(script: Script) -> FailureKind:
-    async with server(script) as (model, _):
+async def failure(script: Script, **limits: float) -> FailureKind:
+    async with server(script, **limits) as (model, _):
         with pytest.raises(BackendError) as caught:
             await said(model)
         return caught.value.failure.kind
@@ -82,7 +82,7 @@ async def test_a_server_that_is_silent_before_the_first_token_is_a_timeout():
         await writer.drain()
         await asyncio.sleep(0.2)
 
-    assert await failure(script) is FailureKind.TIMEOUT
+    assert await failure(script, first_token_s=0.05) is FailureKind.TIMEOUT
 
 
 async def test_a_server_that_never_ends_is_a_timeout():
@@ -93,7 +93,7 @@ async def test_a_server_that_never_ends_is_a_timeout():
             await asyncio.sleep(0.03)
             writer.write(chunk("啊"))
 
-    assert await failure(script) is FailureKind.TIMEOUT
+    assert await failure(script, total_s=0.2) is FailureKind.TIMEOUT
 
 
 async def test_a_stream_that_breaks_off_is_an_interruption():
