@@ -117,8 +117,8 @@ async def _start(children: Children, database: Database, profile_to: Path | None
 
 
 async def _start_proxy(children: Children, env: dict[str, str], profile_to: Path | None) -> tuple[int, int]:
-    profiler = () if profile_to is None else ("cProfile", "-o", str(profile_to), "-m")
-    process = await children.run("proxy", *profiler, "cli.main", "serve", "--port", "0", env=env)
+    program = ("cli.main", "serve") if profile_to is None else ("bench.profiled", str(profile_to))
+    process = await children.run("proxy", *program, "--port", "0", env=env)
     assert process.stdout is not None
     try:
         ready = json.loads(await asyncio.wait_for(process.stdout.readline(), START_SECONDS))

@@ -44,8 +44,12 @@ class Backend(Protocol):
         """Events in the order of domain/outcome.py, ending with exactly one Replied or Failed. Never raises but for cancellation."""
         ...
 
+    async def ready(self) -> str | None:
+        """None when all it needs of our own is there, else what is missing. Asks no upstream: load balancers call this."""
+        ...
+
     async def probe(self) -> str | None:
-        """None when the backend can serve, else why not, in words for an operator."""
+        """None when the backend can serve, its upstream included, else why not, in words for an operator."""
         ...
 
     async def aclose(self) -> None: ...

@@ -82,7 +82,7 @@ async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:
             await asyncio.wait(late, timeout=1.0)
 
 
-def _readiness(store: TurnRows, plans: PlanView, backends: Mapping[BackendName, Backend]) -> dict[str, Check]:
+def _readiness(store: TurnRows, plans: PlanView, backends: Mapping[BackendName, Backend]) -> Mapping[str, Check]:
     async def postgresql() -> str | None:
         try:
             await store.ping()
@@ -93,13 +93,11 @@ def _readiness(store: TurnRows, plans: PlanView, backends: Mapping[BackendName, 
     async def rollout_plan() -> str | None:
         return None if plans.is_known else "never read"
 
-    async def checkpointer() -> str | None:
-        return await backends[BackendName.LANGGRAPH].probe()
-
     async def configuration() -> str | None:
         return None  # settings that do not hold stop the process before it listens
 
-    return {"configuration": configuration, "postgresql": postgresql, "rollout_plan": rollout_plan, "checkpointer": checkpointer}
+    own = {"configuration": configuration, "postgresql": postgresql, "rollout_plan": rollout_plan}
+    return own | {f"backend_{name}": backend.ready for name, backend in backends.items()}
 
 
 @asynccontextmanager

@@ -106,6 +106,10 @@ class FastGptBackend(Backend):
             if self._is_shadow and request is not None and was_taken:
                 self._begin_deletion(request.chat_id)
 
+    async def ready(self) -> str | None:
+        """Nothing of ours is needed besides the settings, and without those there would be no backend."""
+        return None
+
     async def probe(self) -> str | None:
         try:
             await self._client.check()

@@ -10,6 +10,7 @@ from backends.langgraph.engine import AccidentEngine
 from backends.langgraph.model.port import ChatModel
 from contract.ports import Clock
 from domain.backend_name import BackendName
+from domain.errors import StoreUnavailable
 from domain.outcome import ReplyEvent
 from domain.session import SessionState
 from domain.turn import Turn
@@ -32,6 +33,7 @@ class LangGraphBackend:
     ) -> None:
         """Without checkpoints the graph remembers nothing between turns; the business row carries the session."""
         self._model = model
+        self._checkpoints = checkpoints
         self._engine = AccidentEngine(
             build_graph(checkpoints.saver if checkpoints else None),
             model,
@@ -45,8 +47,17 @@ class LangGraphBackend:
     def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
         return self._engine.run(turn, session)
 
+    async def ready(self) -> str | None:
+        if self._checkpoints is None:
+            return None
+        try:
+            await self._checkpoints.ping()
+        except StoreUnavailable:
+            return "the checkpointer is unreachable"
+        return None
+
     async def probe(self) -> str | None:
-        return await self._model.probe()
+        return await self.ready() or await self._model.probe()
 
     async def aclose(self) -> None:
         """Checkpoints belong to whoever opened them."""

@@ -6,7 +6,6 @@ cancels the task, and what the graph had not finished never happened. The checkp
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -23,12 +22,11 @@ from domain.errors import BackendError, BackendFailure, FailureKind
 from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
 from domain.session import SessionState
 from domain.thread_id import thread_id
-from domain.turn import SetInfo, Turn
+from domain.turn import Turn
 
 log = structlog.get_logger()
 
 QUEUE_SIZE = 64
-_REMEMBERED_THREADS = 10_000
 _TIDY_S = 1.0  # what a finished turn may still take to prune when the process goes
 
 Prune = Callable[[str], Awaitable[None]]
@@ -55,9 +53,6 @@ class AccidentEngine:
         self._on_invalid: OnInvalid = on_invalid
         self._prune = prune
         self._tasks: set[asyncio.Task[None]] = set()
-        # A failed turn commits nothing, so "unusable twice running" cannot be counted in the session. This count is lost with the process
-        # and not shared between replicas: at worst a caller sees one more error before the hand-over.
-        self._invalid_turns: OrderedDict[str, int] = OrderedDict()
         self.version = "+".join(part for part in (build, GRAPH_VERSION, prompts.digest) if part)
 
     async def run(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
@@ -116,10 +111,9 @@ class AccidentEngine:
             prompts=self._prompts,
             emit=watch.emit,
             on_invalid=self._on_invalid,
-            invalid_turns=max(session.dialogue.invalid_turns, self._invalid_turns.get(thread, 0)),
+            invalid_turns=session.dialogue.invalid_turns,
         )
         failure = await self._failure_of(run, thread)
-        self._remember(thread, failure)
         if failure is not None:
             log.info("langgraph_turn_failed", turn_id=turn.turn_id, kind=failure.kind, note=failure.note, model_calls=run.model_calls)
             await queue.put(Failed(self._outcome(run, watch, failure=failure)))
@@ -150,8 +144,6 @@ class AccidentEngine:
     def _replied(self, run: TurnRun, watch: "_Recorder") -> Replied:
         decision = run.decided()
         after = decision.after(run.session)
-        if not isinstance(run.turn.event, SetInfo):
-            after = after.with_dialogue(invalid_turns=0)
         reply = Reply(
             stage=decision.stage,
             text="".join(watch.text),
@@ -171,14 +163,6 @@ class AccidentEngine:
             first_text_ms=watch.first_text_ms,
             total_ms=watch.elapsed_ms(),
         )
-
-    def _remember(self, thread: str, failure: BackendFailure | None) -> None:
-        if failure is None:
-            self._invalid_turns.pop(thread, None)
-        elif failure.kind in (FailureKind.INVALID_STAGE, FailureKind.MALFORMED):
-            self._invalid_turns[thread] = self._invalid_turns.pop(thread, 0) + 1
-            if len(self._invalid_turns) > _REMEMBERED_THREADS:
-                self._invalid_turns.popitem(last=False)
 
     async def _tidy(self, thread: str) -> None:
         """Older checkpoints are of no use to anyone. The reply is out: a failure here is only logged."""

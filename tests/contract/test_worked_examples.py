@@ -171,3 +171,16 @@ async def test_the_worked_example_is_answered_byte_for_byte(scene, name, request
         golden.parent.mkdir(parents=True, exist_ok=True)
         golden.write_text(told + "\n", encoding="utf-8")
     assert told + "\n" == golden.read_text(encoding="utf-8")
+
+
+async def test_two_unusable_turns_running_are_handed_over_whichever_replica_takes_them(scene, database):
+    await scene.walk("S-31", START)
+    told = await scene.ask("/chat", {"sessionId": "S-31", "text": "等等"}, "没有标签的回复", "<state>9999</state>x")
+    assert '"code":"500"' in told
+    replica_model, clock = ScriptedModel(["<state>1001</state><state>1002</state>x", "<state>2003</state>x"]), FixedClock(NOON)
+    async with open_saver(database.app_dsn, "langgraph") as checkpoints:
+        backends = {BackendName.LANGGRAPH: LangGraphBackend(replica_model, checkpoints, clock), BackendName.FASTGPT: ScriptedBackend()}
+        async with open_house(database, backends, clock) as replica:
+            answer = (await replica.chat("S-31", "等一下")).json()
+        await backends[BackendName.LANGGRAPH].aclose()
+    assert (answer["code"], answer["nextStageCode"], answer["stateVersion"]) == ("200", "0002", 2)

@@ -45,6 +45,9 @@ class ScriptedBackend:
         finally:
             self.closed += 1
 
+    async def ready(self) -> str | None:
+        return None
+
     async def probe(self) -> str | None:
         return None
 

@@ -1,9 +1,11 @@
 """Play a conversation with the LangGraph backend, carrying the committed state from turn to turn as the proxy does."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from backends.langgraph.backend import LangGraphBackend
+from domain.errors import FailureKind
 from domain.events import event_from_text
 from domain.outcome import Failed, Replied, ReplyEvent
 from domain.session import Message, SessionState
@@ -37,8 +39,15 @@ class Conversation:
             assert end.outcome.reply is not None
             lines = (*end.after.transcript, Message("user", turn.text), Message("assistant", end.outcome.reply.text))
             self.state = SessionState(
-                stage=end.after.stage, form=end.after.form, dialogue=end.after.dialogue, version=self.state.version + 1, transcript=lines
+                stage=end.after.stage,
+                form=end.after.form,
+                dialogue=replace(end.after.dialogue, invalid_turns=0),
+                version=self.state.version + 1,
+                transcript=lines,
             )
+        elif end.outcome.failure and end.outcome.failure.kind in (FailureKind.MALFORMED, FailureKind.INVALID_STAGE):
+            # As the store does it: counted from the failure rows since the last commit.
+            self.state = self.state.with_dialogue(invalid_turns=self.state.dialogue.invalid_turns + 1)
         return end
 
     async def happen(self, event: InputEvent) -> Replied | Failed:

@@ -14,7 +14,7 @@ from backends.langgraph.backend import LangGraphBackend
 from backends.langgraph.checkpoints import Checkpoints, open_saver, set_up
 from domain.errors import StoreUnavailable
 from domain.events import event_from_text
-from domain.outcome import Replied
+from domain.outcome import Failed, Replied
 from domain.session import SessionState
 from domain.stages import StageCode
 from domain.thread_id import thread_id
@@ -142,8 +142,24 @@ async def test_turns_of_many_sessions_share_the_pool(dsn: str, checkpoints: Chec
     assert await rows(dsn, f"SELECT count(*) FROM {SCHEMA}.checkpoints") == [(20,)]
 
 
-async def test_a_database_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch):
+async def test_a_database_that_is_not_there_makes_turns_fail_and_not_the_start(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("backends.langgraph.checkpoints._CHECKOUT_S", 0.2)
-    with pytest.raises(StoreUnavailable):
-        async with open_saver("postgresql://nobody@127.0.0.1:9/none", SCHEMA):
-            pass
+    async with open_saver("postgresql://nobody@127.0.0.1:9/none", SCHEMA) as away:
+        with pytest.raises(StoreUnavailable):
+            await away.ping()
+        backend = LangGraphBackend(ScriptedModel(), away, FixedClock(NOON))
+        assert await backend.ready() == "the checkpointer is unreachable"
+        *_, end = [event async for event in backend.reply(a_turn("", event_from_text("【会话开始】")), SessionState())]
+        assert isinstance(end, Failed)
+        await backend.aclose()
+
+
+async def test_an_index_left_invalid_by_a_cancelled_setup_is_made_anew(database: Database):
+    dsn = database.admin_dsn
+    await rows(dsn, "CREATE SCHEMA broken")
+    await set_up(dsn, "broken")
+    await rows(dsn, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'broken.checkpoints_thread_id_idx'::regclass")
+    await rows(dsn, "DELETE FROM broken.checkpoint_migrations WHERE v >= 6")
+    await set_up(dsn, "broken")
+    valid = await rows(dsn, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'broken.checkpoints_thread_id_idx'::regclass")
+    assert valid == [(True,)]

@@ -157,7 +157,7 @@ async def test_two_unusable_replies_fail_the_turn_and_move_nothing(replies: tupl
     assert end.outcome.failure is not None
     assert end.outcome.failure.kind is kind
     assert "prefix:exhausted" in end.outcome.violations
-    assert conversation.state == ASKING
+    assert conversation.state == ASKING.with_dialogue(invalid_turns=1)
     assert [type(event) for event in conversation.events] == [Failed]
 
 
