@@ -47,7 +47,7 @@ SETTLE_SECONDS = 120.0  # for the shadow to catch up once the traffic has ended
 PLANTED_LIVE = ("time_off=0.5", "plate_raw=0.5", "deaf_injury=0.5", "rude_text=0.3")
 PLANTED_SHADOW = ("node_error=0.15", "handoff_as_complex=1", "early_photo=0.3")
 KINDS_TO_FIND = 4
-WATCHABLE_RATE = 8.0                       # calls a second, when somebody looks on
+WATCHABLE_RATE = 8.0  # calls a second, when somebody looks on
 
 # Where the simulated workflow keeps what our dialogue state calls so: a replay starts from both.
 PENDING_VARIABLES = {

@@ -8,9 +8,8 @@ import structlog
 import uvicorn
 
 from cli.loop import run
-from telemetry.setup import set_up_logging, set_up_tracing
-from wiring.database import Database, open_database
-from wiring.processes import end_with_stdin
+from cli.service import service
+from wiring.database import Database
 from wiring.services import open_proxy
 from wiring.settings import Settings
 
@@ -29,18 +28,8 @@ def serve(*, port: int | None = None, host: str | None = None, exit_with_stdin: 
     exit_with_stdin
         Stop when standard input ends, which is how a supervisor's death is noticed.
     """
-    settings = Settings()
-    set_up_logging(level=settings.observability.log_level, as_json=settings.observability.log_format == "json")
-    end_tracing = set_up_tracing(
-        exporter=settings.observability.trace_exporter if settings.otel_enabled else "none",
-        service="crossfade-proxy",
-        sample_ratio=settings.observability.trace_ratio,
-    )
-    if exit_with_stdin:
-        end_with_stdin()
-    with open_database(settings) as database:
+    with service("crossfade-proxy", exit_with_stdin=exit_with_stdin) as (settings, database):
         run(_serve(settings, database, host or settings.server.host, settings.server.port if port is None else port))
-    end_tracing()
     return 0
 
 

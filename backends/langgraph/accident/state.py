@@ -1,6 +1,6 @@
 """What a checkpoint remembers of a turn: plain JSON, no transcript, no personal data.
 
-Values with personal data (message, form, dictated digits) live in the turn's run (run.py) and in the business row, which is encrypted;
+Values with personal data (message, form, dictated digits) live in the turn's run (run.py) and in the business row;
 what is stored here says which fields are known, never what they hold. `hydrate_state` overwrites all of it at the start of every turn.
 """
 
