@@ -110,8 +110,11 @@ async def _knock(target: Target, text: str, load: Load, may_call: Callable[[int]
         while may_call(made):
             if made % TURNS_PER_SESSION == 0:
                 session_id = f"bench-{next(_sessions)}"
-            async with asyncio.timeout(ANSWER_SECONDS):
-                await _call(target, target.body(session_id, text), reader, writer, load)
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await _call(target, target.body(session_id, text), reader, writer, load)
+            except TimeoutError:
+                raise WrongAnswer(f"{target.name} did not answer within {ANSWER_SECONDS:g} s") from None
             made += 1
     finally:
         writer.close()

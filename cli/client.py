@@ -1,12 +1,15 @@
 """`crossfade client`: who may call."""
 
 import asyncio
+from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import App, Parameter
+from pydantic import TypeAdapter, ValidationError
 
 from cli.exit_codes import Exit
 from cli.output import complain, messages, print_json
+from contract.wire import Profile
 from proxy.auth.api_key import new_key
 from storage.clients import ClientExists, add_client, set_client_status
 from wiring.database import open_database
@@ -20,7 +23,12 @@ app = App(name="client", help="Partner teams and their API keys.")
 
 @app.command
 def add(
-    client_id: str, *, tenant: str, scope: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = SCOPES, json: bool = False
+    client_id: str,
+    *,
+    tenant: str,
+    scope: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = SCOPES,
+    profile: str = "{}",
+    json: bool = False,
 ) -> int:
     """Create a client and print its key, this once: only a keyed hash is stored.
 
@@ -32,9 +40,16 @@ def add(
         The tenant whose sessions it sees.
     scope
         What it may do; all three by default.
+    profile
+        How its envelopes differ, as JSON: {"http_status_mode": "semantic"} (docs/contract.md lists the switches).
     json
         Print one JSON document.
     """
+    try:
+        switches = asdict(TypeAdapter(Profile).validate_json(profile))
+    except ValidationError as error:
+        complain(f"--profile: {error.errors(include_input=False)[0]['msg']}")
+        return Exit.USAGE
     unknown = set(scope) - set(SCOPES)
     if unknown:
         complain(f"unknown scope {', '.join(sorted(unknown))}; there are {', '.join(SCOPES)}")
@@ -51,7 +66,7 @@ def add(
                     key_id=made.key_id,
                     credential_hash=made.secret_hash,
                     scopes=list(scope),
-                    profile={},
+                    profile=switches,
                 )
             )
         except ClientExists:

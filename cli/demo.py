@@ -10,6 +10,7 @@ import json
 import secrets
 import signal
 import socket
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -137,6 +138,8 @@ async def _play(children: Children, database: Database, *, once: bool, sessions:
     began = time.monotonic()
     base_url, keys = await _start_everything(children, database)
     messages.print(f"proxy on {base_url}, ready after {time.monotonic() - began:.1f} s; report: {REPORT.resolve().as_uri()}")
+    if not once:
+        _invite(base_url, keys, database)
     traffic = Traffic()
     while True:
         await _one_round(children, base_url, keys, sessions, traffic, database, None if once else WATCHABLE_RATE)
@@ -145,6 +148,14 @@ async def _play(children: Children, database: Database, *, once: bool, sessions:
             return _judge(overview, traffic)
         if died := children.ended():
             raise ChildFailed(f"{', '.join(died)} ended; see {BUILD / 'logs'}")
+
+
+def _invite(base_url: str, keys: dict[str, str], database: Database) -> None:
+    """How to join in from another terminal."""
+    key = keys["acme-insurance"]
+    body = '{"sessionId":"me-1","text":"【会话开始】","needFormUpdate":true}'
+    messages.print(f"call it:   curl -N '{base_url}/chat?stream=true' -H 'X-API-Key: {key}' -d '{body}'", highlight=False, soft_wrap=True)
+    messages.print(f"ask it:    ZNJJ_DATABASE__NAME={database.name} {sys.argv[0]} report overview", highlight=False, soft_wrap=True)
 
 
 async def _start_everything(children: Children, database: Database) -> tuple[str, dict[str, str]]:

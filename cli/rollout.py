@@ -4,7 +4,7 @@ import asyncio
 import copy
 import getpass
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 from rich.table import Table
@@ -41,6 +41,10 @@ def set_(
     percent: Annotated[str | None, Parameter(help="Share of new sessions for LangGraph: 25 or 25%.")] = None,
     backend: Annotated[BackendName | None, Parameter(help="With --caller: all its new sessions. Alone: the default.")] = None,
     sample: Annotated[str | None, Parameter(help="Share of new sessions that is shadowed: 100 or 100%.")] = None,
+    override: Annotated[
+        Literal["fastgpt", "langgraph", "none"] | None,
+        Parameter(help="Kill switch: every turn of everybody goes there; none lifts it."),
+    ] = None,
     clear: Annotated[bool, Parameter(help="With --caller: drop its rule.", negative="")] = False,
     reason: str = "",
     dry_run: Annotated[bool, Parameter(negative="")] = False,
@@ -60,7 +64,7 @@ def set_(
         Print one JSON document.
     """
     try:
-        change = _change(caller, percent, backend, sample, clear)
+        change = _change(caller, percent, backend, sample, override, clear)
     except ValueError as error:
         complain(str(error))
         return Exit.USAGE
@@ -84,10 +88,14 @@ def ppm(percent: str) -> int:
     return round(float(match[1]) * PPM / 100)
 
 
-def _change(caller: str | None, percent: str | None, backend: BackendName | None, sample: str | None, clear: bool) -> dict[str, Any]:
+def _change(
+    caller: str | None, percent: str | None, backend: BackendName | None, sample: str | None, override: str | None, clear: bool
+) -> dict[str, Any]:
     """The wanted change as plain data. Raises ValueError."""
-    if percent is None and backend is None and sample is None and not clear:
-        raise ValueError("nothing to change: give --percent, --backend, --sample or --clear")
+    if percent is None and backend is None and sample is None and override is None and not clear:
+        raise ValueError("nothing to change: give --percent, --backend, --sample, --override or --clear")
+    if override is not None and caller is not None:
+        raise ValueError("--override is for everybody")
     if percent is not None and backend is not None:
         raise ValueError("--percent and --backend exclude each other")
     if clear and (caller is None or percent is not None or backend is not None):
@@ -97,6 +105,7 @@ def _change(caller: str | None, percent: str | None, backend: BackendName | None
         "ppm": None if percent is None else ppm(percent),
         "backend": backend,
         "sample_ppm": None if sample is None else ppm(sample),
+        "override": override,
         "clear": clear,
     }
 
@@ -110,6 +119,8 @@ def changed_document(document: dict[str, Any], change: dict[str, Any]) -> dict[s
             after["traffic"] = {"langgraph_ppm": change["ppm"]}
         if change["backend"] is not None:
             after["default"] = str(change["backend"])
+        if change["override"] is not None:
+            after["override"] = None if change["override"] == "none" else change["override"]
         if change["sample_ppm"] is not None:
             after["shadow"]["sample_ppm"] = change["sample_ppm"]
         return after

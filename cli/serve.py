@@ -1,8 +1,12 @@
 """`crossfade serve`: the partners' door."""
 
+import asyncio
 import json
 import os
+import signal
 import socket
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import structlog
 import uvicorn
@@ -33,8 +37,16 @@ def serve(*, port: int | None = None, host: str | None = None, exit_with_stdin: 
     return 0
 
 
-class _AnnouncingServer(uvicorn.Server):
-    """Says on stdout where it listens once it does."""
+class _Server(uvicorn.Server):
+    """Says on stdout where it listens once it does, and lets our own signal handlers stop it: uvicorn's raise the signal again once they
+    have stopped serving, which would end the process before turns and connections are brought to their end."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -56,4 +68,4 @@ async def _serve(settings: Settings, database: Database, host: str, port: int) -
             server_header=False,
             timeout_graceful_shutdown=int(settings.server.shutdown_seconds),
         )
-        await _AnnouncingServer(config).serve()
+        await _Server(config).serve()

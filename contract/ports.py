@@ -57,7 +57,7 @@ class Backend(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """An authenticated caller. `profile` holds its compatibility switches (proxy/profile.py names them)."""
+    """An authenticated caller. `profile` holds its compatibility switches (contract/wire.py, Profile)."""
 
     client_id: str
     tenant_id: str
@@ -170,6 +170,10 @@ class ShadowQueue(Protocol):
 
     async def settle(self, job: ShadowJob, comparison: Comparison) -> bool:
         """Store comparison, diffs and the ledger row together. False when this job was settled before (a duplicate delivery)."""
+        ...
+
+    async def give_up(self, job: ShadowJob, *, reason: str) -> None:
+        """This job can never be compared: the ledger says so, and why."""
         ...
 
     async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator, with_config
 
 from contract.sse import encode_event
 from domain.errors import ErrorType, Refusal
@@ -25,6 +25,7 @@ NOT_AN_OBJECT = "请求体不是合法的JSON对象"
 BLANK_TEXT = "text不能为空"
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """How one client's envelopes differ from the default (docs/contract.md)."""

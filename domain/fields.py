@@ -56,7 +56,7 @@ class FieldSpec:
     kind: Kind
     rule: Rule
     required_for: Phase  # the phase that cannot be left without it
-    is_sensitive: bool = False  # encrypted, never shown to a model, stored after a second confirmation only
+    is_sensitive: bool = False  # never shown to a model, stored after a second confirmation only
     is_masked: bool = False  # masked in logs and reports
 
     @property

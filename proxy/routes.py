@@ -106,7 +106,7 @@ class Doors:
         async with aclosing(self._path.run(open_turn, Progress())) as events:
             async for _ in events:
                 pass
-        return Response(SET_INFO_ANSWER, media_type=JSON_TYPE)
+        return Response(SET_INFO_ANSWER, media_type=JSON_TYPE, headers=REPLAYED if open_turn.opened.stored else {})
 
     async def _get_info(self, _request: Request, client: Client, _profile: Profile, body: GetInfoBody) -> Response:
         info_value({}, body.key)  # a key nobody may read is refused whether or not the session exists

@@ -113,6 +113,19 @@ def _confusion(pairs: Sequence[StagePair]) -> Table:
         rows=[[Cell(_stage_name(row)), *(cell(row, column) for column in columns)] for row in rows_of],
         note="Only the cells off the diagonal are shaded, by count.",
         is_heat_map=True,
+        narrow=_confusion_as_list(pairs),
+    )
+
+
+def _confusion_as_list(pairs: Sequence[StagePair]) -> Table:
+    apart = sorted((pair for pair in pairs if pair.primary != pair.shadow), key=lambda pair: -pair.count)
+    together = sum(pair.count for pair in pairs if pair.primary == pair.shadow)
+    return Table(
+        title="Stages where the two part",
+        columns=("served", "shadow", "turns"),
+        rows=[[Cell(_stage_name(pair.primary)), Cell(_stage_name(pair.shadow)), Cell(str(pair.count), "warn")] for pair in apart],
+        numeric_from=2,
+        note=f"{together} turns on the same stage. The whole matrix needs a wider window, or --html.",
     )
 
 

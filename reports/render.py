@@ -31,10 +31,18 @@ def print_terminal(report: Report, console: Console) -> None:
     console.print(Text(f"{_SIGNS[report.headline_tone]} {report.headline}", style=_STYLES[report.headline_tone] or "bold"))
     for table in report.tables:
         console.print()
+        if table.narrow is not None and _width(table) > console.width:
+            table = table.narrow
         if table.rows:
             console.print(_rich(table))
         else:
             console.print(Text(f"{table.title}: none", style="dim"))
+
+
+def _width(table: Table) -> int:
+    """Columns of characters the drawn table takes."""
+    widest = [max([len(column), *(len(row[position].text) for row in table.rows)]) for position, column in enumerate(table.columns)]
+    return sum(widest) + 3 * len(widest) + 1
 
 
 def _rich(table: Table) -> RichTable:

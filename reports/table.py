@@ -25,6 +25,7 @@ class Table:
     note: str = ""
     numeric_from: int = 1  # columns from here on are numbers, set right
     is_heat_map: bool = False
+    narrow: "Table | None" = None  # the same facts for a page too narrow for this table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

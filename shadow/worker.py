@@ -49,15 +49,29 @@ class ShadowWorker:
     async def work_once(self) -> int:
         """One session's pending jobs; how many were taken."""
         jobs = await self._queue.take_session(limit=JOBS_AT_ONCE)
-        for job in jobs:
-            if not await self._work(job):
-                return len(jobs)
-        if jobs:
-            await self._queue.give_back(jobs[-1])
+        has_to_wait = False
+        try:
+            for job in jobs:
+                if not await self._work(job):
+                    has_to_wait = True
+                    break
+        finally:
+            if jobs and not has_to_wait:  # a worker that is stopped in the middle gives its session back too
+                await self._queue.give_back(jobs[-1])
         return len(jobs)
 
     async def _work(self, job: ShadowJob) -> bool:
-        """False when the session has to wait."""
+        """False when the session has to wait. A job that breaks us is accounted as unreplayable and does not come back."""
+        try:
+            return await self._replay_and_compare(job)
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.exception("replay_broke", turn_id=job.turn.turn_id)
+            await self._queue.give_up(job, reason=type(error).__name__)
+            return True
+
+    async def _replay_and_compare(self, job: ShadowJob) -> bool:
         backend = self._backends[job.primary.backend.other]
         with tracer.start_as_current_span(SHADOW_SPAN, attributes={"backend": backend.name}):
             outcome = await replay(backend, job)

@@ -62,7 +62,7 @@ async def open_engine(dsn: str, *, name: str) -> AsyncGenerator[AsyncEngine]:
 
 async def check_connection(dsn: str) -> None:
     """Raises one of DATABASE_ERRORS."""
-    connection = await asyncpg.connect(plain_dsn(dsn), timeout=CONNECT_SECONDS)
+    connection = await asyncpg.connect(plain_dsn(dsn), timeout=int(CONNECT_SECONDS))
     await connection.close()
 
 

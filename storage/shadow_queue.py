@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import asyncpg
+import structlog
 
 from contract.ports import ShadowJob
 from domain.diff import Comparison
@@ -19,6 +20,8 @@ from domain.turn import EVENT_TYPES, InputEvent, NoResponse, PhotoCompleted, Pho
 from storage import json
 from storage.engine import database_failures
 from storage.turns import TRANSCRIPT_TURNS, transcript_from
+
+log = structlog.get_logger(__name__)
 
 _CLAIM = """
 WITH next AS (
@@ -79,6 +82,10 @@ ORDER BY o.outbox_id LIMIT 1000
 ON CONFLICT DO NOTHING
 """
 
+_GIVE_UP = """
+INSERT INTO shadow.ledger (outbox_id, turn_id, state, reason, worker) VALUES ($1, $2, 'unreplayable', $4, $3) ON CONFLICT DO NOTHING
+"""
+
 _RELEASE = """
 UPDATE shadow.claims SET until = clock_timestamp() + make_interval(secs => $4), note = $5
 WHERE tenant_id = $1 AND session_id = $2 AND worker = $3
@@ -97,7 +104,16 @@ class ShadowRows:
             if session is None:
                 return ()
             rows = await self._pool.fetch(_JOBS, session["tenant_id"], session["session_id"], limit, TRANSCRIPT_TURNS)
-        return tuple(_job(row) for row in rows)
+            return [job for row in rows if (job := await self._readable(row)) is not None]
+
+    async def _readable(self, row: Mapping[str, Any]) -> ShadowJob | None:
+        """A row that another release wrote otherwise must not stop the rows behind it."""
+        try:
+            return _job(row)
+        except (KeyError, TypeError, ValueError) as error:
+            log.error("shadow_job_unreadable", outbox_id=row["outbox_id"], error_type=type(error).__name__)
+            await self._pool.execute(_GIVE_UP, row["outbox_id"], row["turn_id"], self._worker, "unreadable")
+            return None
 
     async def settle(self, job: ShadowJob, comparison: Comparison) -> bool:
         turn = job.turn
@@ -111,6 +127,10 @@ class ShadowRows:
                 json.dumps(comparison.shadow), json.dumps(comparison.diffs),
             )  # fmt: skip
         return bool(settled)
+
+    async def give_up(self, job: ShadowJob, *, reason: str) -> None:
+        with database_failures("give_up_shadow_job"):
+            await self._pool.execute(_GIVE_UP, job.outbox_id, uuid.UUID(job.turn.turn_id), self._worker, reason)
 
     async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:
         with database_failures("postpone_shadow_session"):

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from contract.ports import Backend, Clock
 from domain.backend_name import BackendName
+from domain.fields import FIELDS
 from storage.tables import LANGGRAPH, SHADOW
 from wiring.database import Database
 from wiring.local_secrets import secret_or_local
@@ -54,6 +55,13 @@ async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
         app_id=(settings.shadow_app_id if is_shadow else None) or settings.app_id,
         chat_secret=secret_or_local(settings.chat_secret, given.settings.state_dir, "chat_secret"),
         api=settings.api,
+        chat_id_template=settings.chat_id_template,
+        variables={key: settings.variables.get(key, key) for key in FIELDS},
+        stage_variable=settings.stage_variable,
+        now_variable=settings.now_variable,
+        form_sources=settings.form_sources,
+        form_nodes=frozenset(settings.form_nodes),
+        resend_form=settings.resend_form,
         send_now=settings.send_now,
         pending_variables=settings.pending_variables,
         first_byte_s=settings.first_byte_seconds,

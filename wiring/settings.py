@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backend_name import BackendName
 
+FormSource = Literal["variables", "extract", "code", "http", "plugin", "form_input", "form_block"]
+
 
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +48,13 @@ class FastGptSettings(_Section):
     shadow_base_url: str | None = None  # unset: base_url
     chat_secret: SecretStr | None = None  # makes chat ids unguessable; unset outside production: made once
     api: Literal["v1", "v2"] = "v1"
+    chat_id_template: str = "{prefix}{digest}"  # {prefix} {digest} {tenant} {session}; without {digest} chat ids can be guessed
+    variables: dict[str, str] = {}  # field key → the workflow's name for it, where they differ
+    stage_variable: str = "stage_code"
+    now_variable: str = "now"
+    form_sources: tuple[FormSource, ...] = ("variables", "extract")  # the earlier one wins, field by field
+    form_nodes: tuple[str, ...] = ()  # take node results from these node ids only; empty: from any
+    resend_form: Literal["always", "never"] = "always"
     send_now: bool = False  # pass the turn's receive time as a variable, for workflows that declare it
     pending_variables: dict[str, str] = {}
     first_byte_seconds: float = Field(default=45.0, gt=0)

@@ -49,7 +49,7 @@ def test_since_takes_moments_and_reads_them_as_utc():
         moment("yesterday", NOW)
 
 
-NO_CHANGE = {"caller": None, "ppm": None, "backend": None, "sample_ppm": None, "clear": False}
+NO_CHANGE = {"caller": None, "ppm": None, "backend": None, "sample_ppm": None, "override": None, "clear": False}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,7 @@ NO_CHANGE = {"caller": None, "ppm": None, "backend": None, "sample_ppm": None, "
         ({"ppm": 5}, ("traffic",), {"langgraph_ppm": 5}),
         ({"backend": "langgraph"}, ("default",), "langgraph"),
         ({"sample_ppm": 7}, ("shadow", "sample_ppm"), 7),
+        ({"override": "langgraph"}, ("override",), "langgraph"),
         ({"caller": "a", "ppm": 5}, ("callers", "a"), {"langgraph_ppm": 5}),
         ({"caller": "a", "backend": "langgraph"}, ("callers", "a"), {"backend": "langgraph"}),
         ({"caller": "a", "sample_ppm": 7}, ("shadow", "callers", "a"), {"sample_ppm": 7}),
@@ -81,6 +82,10 @@ def test_a_change_touches_what_it_names_and_nothing_else(change, where, value):
     else:
         del parent[where[-1]]
     assert after == INITIAL_PLAN
+
+
+def test_the_kill_switch_is_lifted_by_none():
+    assert changed_document({**INITIAL_PLAN, "override": "langgraph"}, NO_CHANGE | {"override": "none"}) == INITIAL_PLAN
 
 
 def test_clearing_a_callers_rule_leaves_the_others():
@@ -174,3 +179,11 @@ def test_a_database_that_is_away_is_one_line_and_its_own_exit_code(tmp_path):
     assert told.returncode == 6
     assert "Traceback" not in told.stderr
     assert "127.0.0.1" not in told.stderr
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("profile", ["{", '{"legacy_code":true}', '{"http_status_mode":"maybe"}', "[]"])
+def test_a_profile_that_is_not_exactly_right_is_refused(tmp_path, profile):
+    told = crossfade(tmp_path, "client", "add", "x", "--tenant", "t", "--profile", profile)
+    assert told.returncode == 2
+    assert "--profile" in told.stderr

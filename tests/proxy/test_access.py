@@ -156,3 +156,12 @@ async def test_routing_follows_caller_then_share_and_a_session_stays_where_it_be
     await house.publish(default=BackendName.LANGGRAPH)
     await house.chat(session, "还在", caller="acme")
     assert (len(fastgpt.turns), len(langgraph.turns)) == (2, 1)
+
+
+async def test_the_kill_switch_moves_everybody_and_lifting_it_brings_everybody_back(house: House, langgraph, fastgpt, session):
+    await house.chat(session, "一")
+    await house.publish(override=BackendName.FASTGPT)
+    await house.chat(session, "二")
+    await house.publish(override=None)
+    assert (await house.chat(session, "三")).json()["stateVersion"] == 3
+    assert ([turn.text for turn in langgraph.turns], [turn.text for turn in fastgpt.turns]) == (["一", "三"], ["二"])

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from domain.evidence import Cluster, DiffLine, KindAgreement, Ledger, Overview, StagePair
+from domain.stages import StageCode
 from reports.overview import overview_report
 from reports.render import as_html, as_json, print_terminal
 
@@ -114,3 +115,16 @@ def test_the_html_file_needs_nothing_from_anywhere():
     html = as_html(overview_report(overview(), NOW))
     for part in ("<script", "http:", "https:", "url(", "@import", "src="):
         assert part not in html
+
+
+def test_a_window_too_narrow_for_the_matrix_gets_the_pairs_that_part():
+    out = io.StringIO()
+    pairs = tuple(StagePair(primary=str(code), shadow=str(code), count=1) for code in StageCode)
+    report = overview_report(overview(stages=(*pairs, StagePair(primary="1002", shadow="2000", count=7))), NOW)
+    print_terminal(report, Console(file=out, width=80))
+    told = out.getvalue()
+    assert "Stages where the two part" in told
+    assert "1002 collecting facts" in told
+    assert "2000 single: guide" in told
+    assert "23 turns on the same stage" in told
+    assert max(map(len, told.splitlines())) <= 80

@@ -21,6 +21,7 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_backend import ScriptedBackend, bad_reply, good_reply
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.values import NOON, PIN, a_record, a_turn, an_outcome
+from tests.fakes.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -110,6 +111,34 @@ async def test_an_outage_in_the_middle_keeps_what_was_compared_and_the_order_of_
     await worker(yard, flaky).work_once()
     assert await yard.states() == {"compared": 1, "pending": 2}
     assert [turn.text for turn in flaky.turns] == ["一", "二"]
+
+
+async def test_a_job_that_breaks_the_worker_is_accounted_and_does_not_come_back(yard):
+    await yard.serve(a_turn("一"))
+    await yard.serve(a_turn("二"))
+    broken = ScriptedBackend(lambda turn, session: [ValueError("x")] if turn.text == "一" else good_reply(turn, session))
+    assert await worker(yard, broken).work_once() == 2
+    assert await yard.states() == {"compared": 1, "unreplayable": 1}
+    assert await yard.admin.fetchval("SELECT reason FROM shadow.ledger WHERE state = 'unreplayable'") == "ValueError"
+    assert await worker(yard, broken).work_once() == 0
+
+
+async def test_a_job_that_cannot_be_read_does_not_stop_the_ones_behind_it(yard):
+    await yard.serve(a_turn("一"))
+    await yard.serve(a_turn("二"))
+    await yard.admin.execute("UPDATE app.turns SET input = '{}' WHERE version = 1")
+    assert await worker(yard, ScriptedBackend()).work_once() == 1
+    assert await yard.states() == {"compared": 1, "unreplayable": 1}
+
+
+async def test_a_worker_that_is_stopped_gives_its_session_back(yard):
+    await yard.serve(a_turn())
+    stuck = ScriptedBackend(lambda turn, session: [asyncio.Event()])
+    working = asyncio.create_task(worker(yard, stuck).work_once())
+    await until(lambda: stuck.turns)
+    working.cancel()
+    await asyncio.wait({working})
+    assert await worker(yard, ScriptedBackend()).work_once() == 1
 
 
 async def test_lanes_work_side_by_side_until_told_to_stop(yard):
