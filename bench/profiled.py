@@ -2,7 +2,6 @@
 
 import argparse
 import cProfile
-import signal
 
 from cli.serve import serve
 
@@ -13,7 +12,6 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--exit-with-stdin", action="store_true")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # uvicorn stops at it all the same, and then raises it again: the profile would be lost
     profiler = cProfile.Profile()
     profiler.runcall(serve, port=given.port, exit_with_stdin=given.exit_with_stdin)
     profiler.dump_stats(given.file)

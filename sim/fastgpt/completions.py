@@ -22,7 +22,7 @@ from sim.fastgpt.listeners import EventWriter, Nobody
 from sim.fastgpt.memory import UNRECORDED_CHAT, Chats, new_id
 from sim.fastgpt.model_client import ModelClient
 from sim.fastgpt.plants import Planting
-from sim.fastgpt.requests import Ask, BadRequest, ask_from_body
+from sim.fastgpt.requests import Ask, BadRequest, ask_from_body, require_message_list
 from sim.fastgpt.responses import bare_stream, event_stream, json_response, refusal_response
 from sim.fastgpt.run import Listener, Run
 from sim.fastgpt.variables import dumps, merged, visible
@@ -67,14 +67,15 @@ class Completions:
             return await _broken_body(request)
         body = cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
         wants_stream = bool(body.get("stream"))
+        refusal = refusal_of(request.headers.get("Authorization"), self._server.keys)
         try:
-            # The message list is looked at before the key: a request without messages is told so, whoever sends it.
+            # The type of the list is looked at before the key, its length after.
+            require_message_list(body)
+            if refusal is not None:
+                return await _refused(request, refusal, wants_stream=wants_stream)
             ask = ask_from_body(body)
         except BadRequest as bad:
             return await _early_error(request, str(bad), wants_stream=wants_stream)
-        refusal = refusal_of(request.headers.get("Authorization"), self._server.keys)
-        if refusal is not None:
-            return await _refused(request, refusal, wants_stream=wants_stream)
         await asyncio.sleep(self._server.delay_s)
         return await self._run(request, ask, is_v2=is_v2)
 

@@ -23,11 +23,15 @@ class Ask:
     variables: dict[str, Any]
 
 
+def require_message_list(body: dict[str, Any]) -> None:
+    """Raises BadRequest."""
+    if not isinstance(body.get("messages"), list | None):
+        raise BadRequest("messages is not array")
+
+
 def ask_from_body(body: dict[str, Any]) -> Ask:
     """The last message is the question, whatever its role. Raises BadRequest."""
     messages = body.get("messages")
-    if messages is not None and not isinstance(messages, list):
-        raise BadRequest("messages is not array")
     if not messages:
         raise BadRequest("messages is empty")
     typed = cast("list[dict[str, Any]]", messages)
