@@ -11,6 +11,7 @@ from typing import Any
 import structlog
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 from structlog.contextvars import bind_contextvars
 
 from contract.ports import Client, Clock, TurnStore
@@ -85,6 +86,9 @@ class Doors:
             return _refused(refusal, profile, session_id)
         except StoreUnavailable:
             return _refused(Refusal(ErrorType.STATE_PERSISTENCE_FAILED), profile, session_id)
+        except ClientDisconnect:
+            log.info("caller_left_before_its_body_came")
+            return Response(status_code=400)  # nobody reads it
         except Exception:
             log.exception("request_broke")
             return _refused(Refusal(ErrorType.INTERNAL_ERROR), profile, session_id)

@@ -4,8 +4,9 @@ import pytest
 
 from domain.backend_name import BackendName
 from proxy.auth.api_key import REMEMBER_MS, new_key
-from storage.clients import set_client_status
+from storage.clients import add_client, set_client_status
 from tests.fakes.house import PEPPER, House
+from tests.fakes.scripted_backend import good_reply
 
 pytestmark = [pytest.mark.security, pytest.mark.integration]
 
@@ -72,11 +73,21 @@ async def test_the_database_holds_no_key_and_no_secret(house: House):
 
 
 async def test_a_hash_copied_to_another_key_id_opens_nothing(house: House):
-    first, second = new_key(PEPPER), new_key(PEPPER)
-    assert first.secret_hash != second.secret_hash
-    forged = f"cfk_{second.key_id}_{first.key.split('_', 2)[2]}"
-    house.keys["forged"] = forged
-    assert (await house.chat("S", "hi", caller="forged")).status_code == 401
+    """Whoever may write the table but holds no pepper cannot make one client's secret open another's door."""
+    mine = house.keys["acme"]
+    secret = mine.split("_", 2)[2]
+    copied = await house.pool.fetchval("SELECT credential_hash FROM app.api_clients WHERE client_id = 'acme'")
+    await add_client(
+        house.database.migrator_dsn,
+        tenant_id="t2",
+        client_id="copy",
+        key_id="0" * 12,
+        credential_hash=copied,
+        scopes=["chat:write"],
+        profile={},
+    )
+    house.keys["copy"] = f"cfk_{'0' * 12}_{secret}"
+    assert (await house.chat("S", "hi", caller="copy")).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -139,6 +150,17 @@ async def test_a_profile_changes_codes_and_statuses_for_its_client_alone(house: 
         "old": (200, "500"),
         "new": (404, "404"),
     }
+
+
+async def test_a_profile_groups_the_form_for_the_client_that_wants_it(house: House, langgraph, session):
+    await house.add_caller("grouped", tenant="t1", form_update_shape="grouped")
+    langgraph.script = lambda turn, state: good_reply(turn, state, patch={"hphm2": "京A12345", "jdcsl": 2})
+    answer = (await house.chat(session, "两辆", caller="grouped")).json()
+    assert answer["formUpdate"] == {"acdinfo": {"jdcsl": 2}, "acdhuman2": {"hphm2": "京A12345"}}
+    assert (
+        '{"formUpdate":{"acdinfo":{"jdcsl":2},"acdhuman2":{"hphm2":"京A12345"}}}'
+        in (await house.chat(session + "s", "两辆", stream=True, caller="grouped")).text
+    )
 
 
 async def test_a_client_without_legacy_events_may_say_what_it_likes(house: House, langgraph, session):
