@@ -27,6 +27,11 @@ def sqlalchemy_url(dsn: str) -> str:
     return plain_dsn(dsn).replace("postgresql://", "postgresql+asyncpg://", 1)
 
 
+async def _nothing_to_reset(_connection: object) -> None:
+    """Our statements leave no session state behind (no SET, no LISTEN, no session lock), so a connection goes back without the round
+    trip that would clear it; an open transaction is still rolled back by the driver."""
+
+
 @asynccontextmanager
 async def open_pool(dsn: str, *, name: str, size: int = 10) -> AsyncGenerator[asyncpg.Pool]:
     """Opens lazily: a database that is away at start makes the process not ready, it does not stop it."""
@@ -37,6 +42,7 @@ async def open_pool(dsn: str, *, name: str, size: int = 10) -> AsyncGenerator[as
         timeout=CONNECT_SECONDS,
         command_timeout=STATEMENT_SECONDS,
         server_settings={"application_name": name},
+        reset=_nothing_to_reset,
     )
     await pool
     try:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import orjson
 import structlog
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
@@ -17,7 +18,11 @@ from telemetry.redaction import frames_without_messages, redact
 
 def set_up_logging(*, level: str, as_json: bool) -> None:
     """One line an event on stderr: stdout belongs to a command's data."""
-    renderer = structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    factory: Any = structlog.PrintLoggerFactory(sys.stderr)
+    if as_json:  # bytes straight to the file: the line a turn writes is on the turn's path
+        renderer = structlog.processors.JSONRenderer(serializer=lambda event, **_: orjson.dumps(event, default=repr))
+        factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -29,7 +34,7 @@ def set_up_logging(*, level: str, as_json: bool) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=factory,
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s")  # names only: messages may quote
