@@ -21,7 +21,7 @@ def set_up_logging(*, level: str, as_json: bool) -> None:
     renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     factory: Any = structlog.PrintLoggerFactory(sys.stderr)
     if as_json:  # bytes straight to the file: the line a turn writes is on the turn's path
-        renderer = structlog.processors.JSONRenderer(serializer=lambda event, **_: orjson.dumps(event, default=repr))
+        renderer = structlog.processors.JSONRenderer(serializer=_json_line)
         factory = structlog.BytesLoggerFactory(sys.stderr.buffer)
     structlog.configure(
         processors=[
@@ -38,6 +38,10 @@ def set_up_logging(*, level: str, as_json: bool) -> None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s")  # names only: messages may quote
+
+
+def _json_line(event: Any, **_options: Any) -> bytes:
+    return orjson.dumps(event, default=repr)
 
 
 def _add_trace_id(_logger: object, _method: str, event: Any) -> Any:
