@@ -2,12 +2,14 @@
 
 import asyncio
 import fcntl
+import os
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 import asyncpg
+import hypothesis
 import pytest
 
 from storage.embedded import EmbeddedPostgres
@@ -16,6 +18,11 @@ from wiring.database import Database, embedded_database
 from wiring.migrate import migrate
 
 TEMPLATE = "crossfade_template"
+
+# People's runs explore; CI repeats, so that what lands is what was tested. An example found by anybody becomes a case of its own.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("people", deadline=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "people")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
