@@ -81,22 +81,25 @@ def add(
 
 
 @app.command
-def disable(client_id: str) -> int:
+def disable(client_id: str, *, json: bool = False) -> int:
     """Refuse a client's key, on every proxy within about a second."""
-    return _set_status(client_id, "disabled")
+    return _set_status(client_id, "disabled", json)
 
 
 @app.command
-def enable(client_id: str) -> int:
+def enable(client_id: str, *, json: bool = False) -> int:
     """Let a disabled client in again."""
-    return _set_status(client_id, "active")
+    return _set_status(client_id, "active", json)
 
 
-def _set_status(client_id: str, status: str) -> int:
+def _set_status(client_id: str, status: str, json: bool) -> int:
     with open_database(Settings()) as database:
         done = asyncio.run(set_client_status(database.migrator_dsn, client_id, status))
     if not done:
         complain(f"there is no client {client_id}")
         return Exit.NOT_FOUND
-    messages.print(f"{client_id} is {status}")
+    if json:
+        print_json({"schema_version": 1, "client_id": client_id, "status": status})
+    else:
+        messages.print(f"{client_id} is {status}")
     return Exit.OK

@@ -6,7 +6,7 @@ injury; the one that shadows fails a node now and then and calls every request f
 """
 
 import asyncio
-import json
+import os
 import secrets
 import signal
 import socket
@@ -26,7 +26,7 @@ from rich.table import Table
 
 from cli.exit_codes import Exit
 from cli.loop import run
-from cli.output import complain, messages
+from cli.output import complain, messages, print_json
 from cli.report import read_overview
 from domain.evidence import Overview
 from proxy.auth.api_key import new_key
@@ -96,20 +96,32 @@ def demo(
     *,
     once: Annotated[bool, Parameter(negative="", help="Play the traffic once, write build/demo.json, and judge it.")] = False,
     sessions: Annotated[int, Parameter(help="Conversations a round.")] = 24,
+    json: bool = False,
 ) -> int:
     """Start PostgreSQL, simulators, proxy and shadow worker, play partners' conversations, and show what the shadow finds.
 
     Needs nothing but this checkout. Ctrl-C stops all of it.
+
+    Parameters
+    ----------
+    json
+        With --once: print the result as one JSON document as well.
     """
+    if os.environ.get("ZNJJ_ENVIRONMENT") == "production":
+        complain("the demo makes up servers, keys and callers: it does not run where ZNJJ_ENVIRONMENT is production")
+        return Exit.REFUSED
     BUILD.mkdir(exist_ok=True)
     server = EmbeddedPostgres(Path(".crossfade").resolve() / "postgres")
     try:
-        return run(_demo(server, once=once, sessions=sessions))
+        code = run(_demo(server, once=once, sessions=sessions))
     except ChildFailed as error:
         complain(str(error))
         return Exit.FAILED
     finally:
         server.close()
+    if once and json:
+        print_json(orjson.loads(RESULT.read_bytes()))
+    return code
 
 
 async def _demo(server: EmbeddedPostgres, *, once: bool, sessions: int) -> int:
@@ -184,7 +196,7 @@ async def _start_everything(children: Children, database: Database) -> tuple[str
         "ZNJJ_FASTGPT__SHADOW_APP_ID": "demo-shadow-app",
         "ZNJJ_FASTGPT__CHAT_SECRET": secrets.token_urlsafe(32),
         "ZNJJ_FASTGPT__SEND_NOW": "true",
-        "ZNJJ_FASTGPT__PENDING_VARIABLES": json.dumps(PENDING_VARIABLES),
+        "ZNJJ_FASTGPT__PENDING_VARIABLES": orjson.dumps(PENDING_VARIABLES).decode(),
         "ZNJJ_LLM__BASE_URL": model_url,
         "ZNJJ_LLM__API_KEY": "demo",
         "ZNJJ_LLM__MODEL": "scripted-1",
@@ -232,7 +244,7 @@ async def _one_round(
         overview: Overview | None = None
         looked = 0.0
         while line := await process.stdout.readline():
-            traffic.take(json.loads(line))
+            traffic.take(orjson.loads(line))
             if time.monotonic() - looked > 1:
                 overview, looked = await read_overview(database, None, 5), time.monotonic()
             live.update(_progress(traffic, overview))

@@ -20,6 +20,9 @@ HOST = "127.0.0.1"
 
 
 def add_process_options(parser: ArgumentParser) -> None:
+    """Also refuses to be what production runs on."""
+    if os.environ.get("ZNJJ_ENVIRONMENT") == "production":
+        parser.exit(2, "simulators do not run where ZNJJ_ENVIRONMENT is production\n")
     parser.add_argument("--exit-with-stdin", action="store_true", help="end when standard input reaches its end (the parent died)")
 
 

@@ -32,6 +32,15 @@ async def downgrade(migrator_dsn: str, revision: str) -> None:
     await asyncio.to_thread(command.downgrade, alembic_config(migrator_dsn), revision)
 
 
+async def revision(migrator_dsn: str) -> str:
+    """The revision a migrated database is at."""
+    connection = await asyncpg.connect(plain_dsn(migrator_dsn))
+    try:
+        return await connection.fetchval("SELECT version_num FROM app.alembic_version")
+    finally:
+        await connection.close()
+
+
 async def ensure_database(admin_dsn: str, name: str, *, template: str | None = None) -> bool:
     """Create a database when it is missing; True when it was created. `name` is ours, never a caller's."""
     connection = await asyncpg.connect(plain_dsn(admin_dsn))

@@ -148,6 +148,11 @@ def test_operators_commands_work_on_a_database_and_speak_json(database, tmp_path
     assert json.loads(added.stdout)["key"].startswith("cfk_")
     assert crossfade(tmp_path, "client", "add", "acme", "--tenant", "t1", **env).returncode == 5
     assert crossfade(tmp_path, "client", "disable", "nobody", **env).returncode == 3
+    assert json.loads(crossfade(tmp_path, "client", "disable", "acme", "--json", **env).stdout)["status"] == "disabled"
+    assert json.loads(crossfade(tmp_path, "migrate", "--json", **env | {"ZNJJ_DATABASE__MIGRATOR_DSN": database.admin_dsn}).stdout) == {
+        "schema_version": 1,
+        "revision": "0001",
+    }
 
     before = json.loads(crossfade(tmp_path, "rollout", "show", "--json", **env).stdout)
     dry = json.loads(crossfade(tmp_path, "rollout", "set", "--percent", "25%", "--dry-run", "--json", **env).stdout)

@@ -123,6 +123,18 @@ def test_a_dead_process_is_forgotten_by_the_embedded_server(tmp_path: Path):
     assert json.loads(handles.read_text()) == [os.getpid()]
 
 
+@pytest.mark.parametrize("module", ["sim.model", "sim.fastgpt", "sim.traffic", "cli.main demo"])
+def test_neither_simulators_nor_the_demo_run_in_production(module, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", *module.split()],
+        cwd=tmp_path, env={**os.environ, "ZNJJ_ENVIRONMENT": "production", "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode in (2, 4)
+    assert "production" in done.stderr
+    assert not (tmp_path / ".crossfade").exists()
+
+
 async def test_production_refuses_everything_that_is_made_up():
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "cli.main", "serve",
