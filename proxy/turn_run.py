@@ -45,7 +45,8 @@ class TurnRun:
                 piece = self._out.get_nowait()
             except asyncio.QueueEmpty:
                 try:
-                    piece = await asyncio.wait_for(self._out.get(), KEEP_ALIVE_SECONDS)
+                    async with asyncio.timeout(KEEP_ALIVE_SECONDS):
+                        piece = await self._out.get()
                 except TimeoutError:
                     if self._task.done() and self._out.empty():
                         return

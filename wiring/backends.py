@@ -69,8 +69,8 @@ async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
         total_s=settings.total_seconds,
     )
     limits = httpx.Limits(max_connections=UPSTREAM_CONNECTIONS, max_keepalive_connections=100, keepalive_expiry=KEEP_ALIVE_SECONDS)
-    async with httpx.AsyncClient(transport=AiohttpTransport(limits=limits), follow_redirects=False) as http:
-        backend = FastGptBackend(config, http, given.clock, namespace=given.namespace)
+    async with AiohttpTransport(limits=limits) as transport:
+        backend = FastGptBackend(config, transport, given.clock, namespace=given.namespace)
         yield backend
         await backend.aclose()
 

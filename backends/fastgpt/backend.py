@@ -39,7 +39,7 @@ class FastGptBackend(Backend):
     def __init__(
         self,
         config: FastGptConfig,
-        http: httpx.AsyncClient,
+        transport: httpx.AsyncBaseTransport,
         clock: Clock,
         *,
         namespace: Literal["live", "shadow"] = "live",
@@ -49,7 +49,7 @@ class FastGptBackend(Backend):
         if namespace == "shadow" and not config.app_id:
             raise ValueError("the shadow namespace needs the app id, to delete its chats")
         self._config = config
-        self._client = FastGptClient(config, http)
+        self._client = FastGptClient(config, transport)
         self._clock = clock
         self._is_shadow = namespace == "shadow"
         self._new_id = new_id
@@ -118,7 +118,7 @@ class FastGptBackend(Backend):
         return None
 
     async def aclose(self) -> None:
-        """Waits for deletions under way, each of which is bounded. The HTTP client stays its owner's."""
+        """Waits for deletions under way, each of which is bounded. The transport stays its owner's."""
         if self._deletions:
             await asyncio.wait(set(self._deletions))
 

@@ -23,25 +23,30 @@ _EMPTY = "messages is empty"  # what a reachable server with a good key says to 
 
 
 class FastGptClient:
-    """The connection pool is handed in and stays its owner's."""
+    """The transport, and with it the connection pool, is handed in and stays its owner's. It is asked directly: redirects, cookies and
+    the environment's proxies are things we never want, and an httpx client between us costs seven times the call itself."""
 
-    def __init__(self, config: FastGptConfig, http: httpx.AsyncClient) -> None:
+    def __init__(self, config: FastGptConfig, transport: httpx.AsyncBaseTransport) -> None:
         self._config = config
-        self._http = http
-        self._headers = {
-            "authorization": config.authorization,
-            "content-type": "application/json",
-            "accept": "text/event-stream, application/json",
-            "accept-encoding": "identity",
-        }
-        self._limits = httpx.Timeout(connect=config.connect_s, pool=config.connect_s, write=config.first_byte_s, read=None)
+        self._transport = transport
+        self._headers = httpx.Headers(
+            {
+                "authorization": config.authorization,
+                "content-type": "application/json",
+                "accept": "text/event-stream, application/json",
+                "accept-encoding": "identity",
+            }
+        )
+        limits = httpx.Timeout(connect=config.connect_s, pool=config.connect_s, write=config.first_byte_s, read=None)
+        self._extensions = {"timeout": limits.as_dict()}
+        self._completions_url = httpx.URL(config.completions_url)
 
     @asynccontextmanager
     async def completion(self, body: Mapping[str, Any]) -> AsyncGenerator["Completion"]:
         """Send one call and hold its response open. Raises BackendError."""
         begun = asyncio.get_running_loop().time()
         until = begun + min(self._config.first_byte_s, self._config.total_s)
-        response = await self._send("POST", self._config.completions_url, orjson.dumps(body), until=until)
+        response = await self._send("POST", self._completions_url, orjson.dumps(body), until=until)
         completion = Completion(self._config, response, begun)
         try:
             yield completion
@@ -88,12 +93,12 @@ class FastGptClient:
             with anyio.move_on_after(_CLOSE_S, shield=True):
                 await response.aclose()
 
-    async def _send(self, method: str, url: str, content: bytes | None, *, until: float) -> httpx.Response:
+    async def _send(self, method: str, url: httpx.URL | str, content: bytes | None, *, until: float) -> httpx.Response:
         """The response with its body unread. `until` is on the loop's clock."""
         try:
-            request = self._http.build_request(method, url, content=content, headers=self._headers, timeout=self._limits)
+            request = httpx.Request(method, url, content=content, headers=self._headers, extensions=self._extensions)
             async with asyncio.timeout_at(until):
-                return await self._http.send(request, stream=True, follow_redirects=False)
+                return await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise failure_of(error, has_answered=False, limit="first_byte") from error
 

@@ -24,7 +24,8 @@ class PatchKind:
         left, right = _form_after(before, primary.reply), _form_after(before, shadow.reply)
         if left == right:  # the common case, and a hundred times cheaper than a structural comparison
             return ()
-        found = DeepDiff(left, right, view="tree")
+        # Threshold 0: forms that share few keys are still told apart key by key, and not as one change of the whole.
+        found = DeepDiff(left, right, view="tree", threshold_to_diff_deeper=0)
         keys = {item.path(output_format="list")[0] for group in found.values() for item in group}
         return tuple(self._diff(key, left.get(key), right.get(key)) for key in FIELDS if key in keys)
 

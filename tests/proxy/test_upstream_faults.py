@@ -4,7 +4,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import aiohttp
-import httpx
 import pytest
 import pytest_asyncio
 from aiohttp import web
@@ -50,7 +49,7 @@ async def upstream(database) -> AsyncGenerator[Upstream]:
     async with (
         listening(ModelServer(Behaviour()).app()) as model_url,
         listening(app_of(Options(model_url=f"{model_url}/v1", keys=(KEY,)))) as url,
-        httpx.AsyncClient(transport=AiohttpTransport()) as http,
+        AiohttpTransport() as http,
     ):
         fastgpt = FastGptBackend(FastGptConfig(base_url=url, api_key=KEY, chat_secret="s", app_id="a"), http, SystemClock())
         backends = {BackendName.FASTGPT: fastgpt, BackendName.LANGGRAPH: ScriptedBackend()}
@@ -80,7 +79,7 @@ async def test_a_misbehaving_upstream_is_one_error_and_moves_nothing(upstream: U
 
 
 async def test_an_upstream_that_is_down_is_one_error_too(database, session):
-    async with httpx.AsyncClient(transport=AiohttpTransport()) as http:
+    async with AiohttpTransport() as http:
         fastgpt = FastGptBackend(FastGptConfig(base_url="http://127.0.0.1:9", api_key=KEY, chat_secret="s"), http, SystemClock())
         backends = {BackendName.FASTGPT: fastgpt, BackendName.LANGGRAPH: ScriptedBackend()}
         async with open_house(database, backends, SystemClock(), default=BackendName.FASTGPT) as house:

@@ -71,6 +71,15 @@ def test_two_wrong_fields_are_two_differences_in_the_order_of_the_form():
     assert signatures == ["patch sgyy: missing_in_shadow", "patch hphm1: missing_in_shadow"]
 
 
+def test_forms_that_share_nothing_are_told_apart_key_by_key():
+    before = replace(BEFORE, form={})
+    primary = said(patch={"jdcsl": 2, "sgyy": "追尾", "ywfjdc": False, "hphm1": "京A12345"})
+    shadow = said(patch={"ywrysw": True, "xm1": "张三", "sfsgxc": True, "bjrjs": "当事人"})
+    assert len(found(primary, shadow, "patch", before)) == 8
+    assert len(found(primary, said(), "patch", before)) == 4
+    assert len(found(said(), shadow, "patch", before)) == 4
+
+
 @pytest.mark.parametrize("key", ["xm1", "hphm1", "sfzmhm2", "sjhm2"])
 def test_a_difference_never_shows_a_persons_value(key):
     value = "13800138000"

@@ -78,13 +78,13 @@ def upstream() -> respx.Router:
 
 
 @pytest.fixture
-async def http(upstream: respx.Router) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(transport=httpx.MockTransport(upstream.async_handler)) as client:
+async def http(upstream: respx.Router) -> AsyncIterator[httpx.AsyncBaseTransport]:
+    async with httpx.MockTransport(upstream.async_handler) as client:
         yield client
 
 
 @pytest.fixture
-def make_backend(http: httpx.AsyncClient, make_config: Callable[..., Any]) -> Callable[..., FastGptBackend]:
+def make_backend(http: httpx.AsyncBaseTransport, make_config: Callable[..., Any]) -> Callable[..., FastGptBackend]:
     def make(namespace: Any = "live", **changes: Any) -> FastGptBackend:
         fresh = iter(f"fresh{number}" for number in range(9))
         return FastGptBackend(make_config(**changes), http, StandingClock(), namespace=namespace, new_id=lambda: next(fresh))

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 from httpx_aiohttp import AiohttpTransport
 
@@ -47,7 +46,7 @@ async def serving(handler: Handler, make_config: Callable[..., Any], **changes: 
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with server, httpx.AsyncClient(transport=AiohttpTransport()) as http:
+    async with server, AiohttpTransport() as http:
         yield FastGptClient(make_config(base_url=f"http://127.0.0.1:{port}", **changes), http)
 
 
@@ -102,7 +101,7 @@ async def test_nobody_listening_is_unreachable(make_config: Callable[..., Any]) 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-        async with httpx.AsyncClient(transport=AiohttpTransport()) as http:
+        async with AiohttpTransport() as http:
             kind, _ = await failure_of(FastGptClient(make_config(base_url=f"http://127.0.0.1:{port}"), http))
     assert kind is FailureKind.UNREACHABLE
 
