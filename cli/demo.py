@@ -248,7 +248,7 @@ async def _one_round(
             if time.monotonic() - looked > 1:
                 overview, looked = await read_overview(database, None, 5), time.monotonic()
             live.update(_progress(traffic, overview))
-        await process.wait()
+        await children.finished(process)
         live.update(_progress(traffic, await read_overview(database, None, 5)))
 
 

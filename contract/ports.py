@@ -84,10 +84,12 @@ class Pin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredReply:
-    """What a retry gets: the exact bytes of the first answer's parts."""
+    """What a retry gets: the parts of the first answer. Found by its key, `request_hash` says what the key was used for; found by its
+    event id, it is None and `given` is (session id, client id, event type, {"text": …, "event": …}) of the first time."""
 
-    request_hash: bytes
+    request_hash: bytes | None
     reply: Mapping[str, Any]
+    given: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +158,7 @@ class ShadowJob:
     """One turn to replay: what it was, the state it started from, and what the primary did."""
 
     outbox_id: int
+    claim: str  # whose work it is: a claim that expired and was taken over settles nothing twice
     turn: Turn
     before: SessionState
     primary: Outcome
@@ -177,7 +180,8 @@ class ShadowQueue(Protocol):
         ...
 
     async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:
-        """The shadow side is out of order: the job's session stays pending and is free again after `seconds`."""
+        """The shadow side is out of order: the job's session stays pending and is free again after `seconds`, twice as long at each
+        outage in a row, up to a limit."""
         ...
 
     async def give_back(self, job: ShadowJob) -> None:

@@ -78,6 +78,10 @@ class StoreUnavailable(Exception):
     """The database did not take a write or answer a read; nothing was stored."""
 
 
+class StoreRefused(Exception):
+    """The database does not take these values, now or later."""
+
+
 class SessionBusy(Exception):
     """Another turn of the session holds the lease, or the session moved on while this turn ran."""
 

@@ -145,7 +145,7 @@ class Doors:
                 client_id=client.client_id,
                 session_id=session_id,
                 turn_id=turn_id,
-                event_id=event_id or _event_id(client, session_id, key) or turn_id,
+                event_id=event_id or _event_id(request.url.path, client, session_id, key) or turn_id,
                 text=text,
                 event=event,
                 received_at=self._clock.now(),
@@ -195,9 +195,9 @@ def _idempotency_key(request: Request) -> str | None:
     return key
 
 
-def _event_id(client: Client, session_id: str, key: str | None) -> str | None:
-    """A keyed retry is the same event; without a key every request is a new one."""
-    return key and str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((client.tenant_id, session_id, key))))
+def _event_id(endpoint: str, client: Client, session_id: str, key: str | None) -> str | None:
+    """A keyed retry is the same event; without a key every request is a new one. Two clients' keys never name one event."""
+    return key and str(uuid.uuid5(uuid.NAMESPACE_OID, "\n".join((endpoint, client.client_id, session_id, key))))
 
 
 def _refused(refusal: Refusal, profile: Profile, session_id: str | None = None) -> Response:

@@ -7,14 +7,14 @@ JSON and SSE are two renderings of the same event stream (proxy/render.py); ther
 import hashlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 import structlog
 from opentelemetry import trace
 
-from contract.ports import Backend, OpenedSession, Pin, TurnRecord, TurnStore
+from contract.ports import Backend, OpenedSession, Pin, StoredReply, TurnRecord, TurnStore
 from contract.wire import BLANK_TEXT
 from domain.backend_name import BackendName
 from domain.errors import BackendFailure, ErrorType, FailureKind, Refusal, SessionBusy, StoreUnavailable, TurnAlreadyCommitted
@@ -103,10 +103,12 @@ class TurnPath:
             except Refusal:
                 await self._store.release(request.turn, opened.lease)
                 raise
-        elif opened.stored.request_hash not in (b"", request.request_hash):
+        elif not _is_retry(request, opened.stored):
             raise Refusal(ErrorType.IDEMPOTENCY_CONFLICT)
         decided = route(request.turn, opened.pin, plan, process_backend=self._process_backend)
         pin = opened.pin or pin_for(request.turn, decided, plan, shadow_enabled=self._shadow_enabled)
+        if pin.is_sampled and not self._shadow_enabled:
+            pin = replace(pin, is_sampled=False)  # for this turn: the session keeps its draw
         return OpenTurn(request=request, opened=opened, pin=pin, route=decided, backend=self._backends[decided.backend])
 
     async def run(self, open_turn: OpenTurn, progress: Progress) -> AsyncGenerator[TurnEvent]:
@@ -171,10 +173,15 @@ class TurnPath:
         try:
             with tracer.start_as_current_span(COMMIT_SPAN):
                 version = await self._store.commit(record)
-        except (SessionBusy, TurnAlreadyCommitted):
-            raise Refusal(ErrorType.SESSION_CONFLICT) from None
-        except StoreUnavailable:
-            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+        except Exception as error:
+            # Nothing of the turn is stored. Its row of failure is, and its lease goes back: a clear retry must not meet a locked session.
+            failure = BackendFailure(kind=FailureKind.INTERNAL, note=f"not_stored:{type(error).__name__}")
+            await self._fail(open_turn, Outcome(backend=outcome.backend, failure=failure), cancelled=False)
+            if isinstance(error, SessionBusy | TurnAlreadyCommitted):
+                raise Refusal(ErrorType.SESSION_CONFLICT) from None
+            if isinstance(error, StoreUnavailable):
+                raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+            raise
         log.info(
             "turn_served",
             backend=outcome.backend,
@@ -203,6 +210,16 @@ _WRONG_RECEIPT = BackendFailure(kind=FailureKind.INTERNAL, note="receipt_of_anot
 def request_hash(endpoint: str, body: Mapping[str, Any]) -> bytes:
     """The fingerprint of what a key was used for: the endpoint and the recognised fields, whatever their order or the transport."""
     return hashlib.sha256(orjson.dumps([endpoint, body], option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _is_retry(request: TurnRequest, stored: StoredReply) -> bool:
+    """A stored answer belongs to this request only when this is the same request."""
+    if stored.request_hash is not None:
+        return stored.request_hash == request.request_hash
+    turn = request.turn
+    session_id, client_id, event_type, given = stored.given
+    same_place = (session_id, client_id, event_type) == (turn.session_id, turn.client_id, EVENT_TYPES[type(turn.event)])
+    return same_place and given == orjson.loads(orjson.dumps({"text": turn.text, "event": turn.event}))
 
 
 def _plan_or_refusal(plans: PlanView) -> Plan:

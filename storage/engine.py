@@ -9,7 +9,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from domain.errors import StoreUnavailable
+from domain.errors import StoreRefused, StoreUnavailable
 
 log = structlog.get_logger(__name__)
 
@@ -84,6 +84,9 @@ def database_failures(doing: str) -> Generator[None]:
         yield
     except asyncpg.IntegrityConstraintViolationError:
         raise
+    except asyncpg.DataError as error:
+        log.error("database_refused_values", doing=doing, error_type=type(error).__name__, sqlstate=getattr(error, "sqlstate", None))
+        raise StoreRefused(doing) from None
     except (*OUTAGES, asyncpg.PostgresError, SQLAlchemyError) as error:
         sqlstate = getattr(error, "sqlstate", None) or getattr(getattr(error, "orig", None), "sqlstate", None)
         log.error("database_failed", doing=doing, error_type=type(error).__name__, sqlstate=sqlstate)

@@ -21,6 +21,8 @@ from storage import json
 from storage.engine import database_failures
 from storage.turns import TRANSCRIPT_TURNS, transcript_from
 
+LONGEST_REST_SECONDS = 600.0  # an outage's sessions are tried again at least this often
+
 log = structlog.get_logger(__name__)
 
 _CLAIM = """
@@ -29,7 +31,8 @@ WITH next AS (
     FROM app.turn_outbox o
     LEFT JOIN shadow.ledger l USING (outbox_id)
     LEFT JOIN shadow.claims c ON c.tenant_id = o.tenant_id AND c.session_id = o.session_id
-    WHERE l.outbox_id IS NULL AND o.kind = 'committed' AND (c.until IS NULL OR c.until < clock_timestamp())
+    WHERE o.outbox_id > (SELECT settled_through FROM shadow.progress)
+      AND l.outbox_id IS NULL AND o.kind = 'committed' AND (c.until IS NULL OR c.until < clock_timestamp())
     ORDER BY o.outbox_id LIMIT 1
 )
 INSERT INTO shadow.claims AS c (tenant_id, session_id, worker, until)
@@ -65,6 +68,9 @@ WITH entry AS (
                                     shadow_backend, from_stage, primary_stage, shadow_stage, compared, shadow_outcome)
     SELECT outbox_id, turn_id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15 FROM entry
     RETURNING comparison_id
+), renewed AS (
+    UPDATE shadow.claims SET until = clock_timestamp() + make_interval(secs => $18), attempts = 0
+    WHERE tenant_id = $4 AND session_id = $5 AND worker = $17
 ), diff AS (
     INSERT INTO shadow.diffs (comparison_id, kind, signature, severity, detail)
     SELECT comparison_id, d.kind, d.signature, d.severity, d.detail
@@ -77,7 +83,7 @@ _SETTLE_FAILURES = """
 INSERT INTO shadow.ledger (outbox_id, turn_id, state, reason, worker)
 SELECT o.outbox_id, o.turn_id, 'failed', 'primary:' || coalesce(t.outcome #>> '{failure,kind}', o.kind), $1
 FROM app.turn_outbox o JOIN app.turns t USING (turn_id) LEFT JOIN shadow.ledger l USING (outbox_id)
-WHERE o.kind <> 'committed' AND l.outbox_id IS NULL
+WHERE o.outbox_id > (SELECT settled_through FROM shadow.progress) AND o.kind <> 'committed' AND l.outbox_id IS NULL
 ORDER BY o.outbox_id LIMIT 1000
 ON CONFLICT DO NOTHING
 """
@@ -86,30 +92,54 @@ _GIVE_UP = """
 INSERT INTO shadow.ledger (outbox_id, turn_id, state, reason, worker) VALUES ($1, $2, 'unreplayable', $4, $3) ON CONFLICT DO NOTHING
 """
 
-_RELEASE = """
-UPDATE shadow.claims SET until = clock_timestamp() + make_interval(secs => $4), note = $5
+_POSTPONE = """
+UPDATE shadow.claims
+SET until = clock_timestamp() + make_interval(secs => least($4 * power(2, least(attempts, 20)), $6)), attempts = attempts + 1, note = $5
 WHERE tenant_id = $1 AND session_id = $2 AND worker = $3
+"""
+
+_GIVE_BACK = "UPDATE shadow.claims SET until = clock_timestamp() WHERE tenant_id = $1 AND session_id = $2 AND worker = $3"
+
+# Rows younger than this may still get a lower neighbour: an outbox id is drawn before its transaction commits.
+_SETTLING_SECONDS = 600.0
+
+_ADVANCE = """
+UPDATE shadow.progress p SET settled_through = seen.through
+FROM (
+    SELECT coalesce(
+        min(o.outbox_id) FILTER (WHERE l.outbox_id IS NULL OR o.created_at > clock_timestamp() - make_interval(secs => $1)) - 1,
+        max(o.outbox_id)) AS through
+    FROM app.turn_outbox o LEFT JOIN shadow.ledger l USING (outbox_id)
+    WHERE o.outbox_id > (SELECT settled_through FROM shadow.progress)
+) seen
+WHERE seen.through > p.settled_through
 """
 
 
 class ShadowRows:
-    def __init__(self, pool: asyncpg.Pool, *, worker: str, claim_seconds: float) -> None:
+    def __init__(self, pool: asyncpg.Pool, *, worker: str, claim_seconds: float, settling_seconds: float = _SETTLING_SECONDS) -> None:
+        self._settling_seconds = settling_seconds
         self._pool = pool
         self._worker = worker
         self._claim_seconds = claim_seconds
 
     async def take_session(self, *, limit: int) -> Sequence[ShadowJob]:
         with database_failures("take_shadow_session"):
-            session = await self._pool.fetchrow(_CLAIM, self._worker, self._claim_seconds)
+            claim = f"{self._worker}#{uuid.uuid4()}"  # a lane's own: another lane of this worker can neither use nor end it
+            session = await self._pool.fetchrow(_CLAIM, claim, self._claim_seconds)
             if session is None:
                 return ()
-            rows = await self._pool.fetch(_JOBS, session["tenant_id"], session["session_id"], limit, TRANSCRIPT_TURNS)
-            return [job for row in rows if (job := await self._readable(row)) is not None]
+            tenant_id, session_id = session["tenant_id"], session["session_id"]
+            rows = await self._pool.fetch(_JOBS, tenant_id, session_id, limit, TRANSCRIPT_TURNS)
+            jobs = [job for row in rows if (job := await self._readable(row, claim)) is not None]
+            if not jobs:
+                await self._pool.execute(_GIVE_BACK, tenant_id, session_id, claim)
+            return jobs
 
-    async def _readable(self, row: Mapping[str, Any]) -> ShadowJob | None:
+    async def _readable(self, row: Mapping[str, Any], claim: str) -> ShadowJob | None:
         """A row that another release wrote otherwise must not stop the rows behind it."""
         try:
-            return _job(row)
+            return _job(row, claim)
         except (KeyError, TypeError, ValueError) as error:
             log.error("shadow_job_unreadable", outbox_id=row["outbox_id"], error_type=type(error).__name__)
             await self._pool.execute(_GIVE_UP, row["outbox_id"], row["turn_id"], self._worker, "unreadable")
@@ -124,7 +154,7 @@ class ShadowRows:
                 job.outbox_id, uuid.UUID(turn.turn_id), self._worker, turn.tenant_id, turn.session_id, turn.client_id,
                 EVENT_TYPES[type(turn.event)], comparison.mode, comparison.primary.backend, comparison.shadow.backend,
                 job.before.stage, primary and primary.stage, shadow and shadow.stage, list(comparison.compared),
-                json.dumps(comparison.shadow), json.dumps(comparison.diffs),
+                json.dumps(comparison.shadow), json.dumps(comparison.diffs), job.claim, self._claim_seconds,
             )  # fmt: skip
         return bool(settled)
 
@@ -134,22 +164,25 @@ class ShadowRows:
 
     async def postpone(self, job: ShadowJob, *, note: str, seconds: float) -> None:
         with database_failures("postpone_shadow_session"):
-            await self._pool.execute(_RELEASE, job.turn.tenant_id, job.turn.session_id, self._worker, seconds, note)
+            await self._pool.execute(_POSTPONE, job.turn.tenant_id, job.turn.session_id, job.claim, seconds, note, LONGEST_REST_SECONDS)
 
     async def give_back(self, job: ShadowJob) -> None:
-        await self.postpone(job, note="", seconds=0.0)
+        with database_failures("give_back_shadow_session"):
+            await self._pool.execute(_GIVE_BACK, job.turn.tenant_id, job.turn.session_id, job.claim)
 
     async def settle_failures(self) -> int:
         with database_failures("settle_failures"):
             done = await self._pool.execute(_SETTLE_FAILURES, self._worker)
+            await self._pool.execute(_ADVANCE, self._settling_seconds)
         return int(done.split()[-1])
 
 
-def _job(row: Mapping[str, Any]) -> ShadowJob:
+def _job(row: Mapping[str, Any], claim: str) -> ShadowJob:
     version = row["version"] - 1
     given = json.loads(row["input"])
     return ShadowJob(
         outbox_id=row["outbox_id"],
+        claim=claim,
         turn=Turn(
             tenant_id=row["tenant_id"],
             client_id=row["client_id"],

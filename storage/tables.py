@@ -257,6 +257,14 @@ claims = Table(
     Column("session_id", Text, primary_key=True),
     Column("worker", Text, nullable=False),
     Column("note", Text, nullable=False, server_default=""),
+    Column("attempts", Integer, nullable=False, server_default="0"),  # outages in a row: each makes the session rest longer
     _moment("until", default=False),
+    schema=SHADOW,
+)
+
+progress = Table(
+    "progress",  # one row: every outbox row up to here is settled, so that looking for work does not read the whole history
+    metadata,
+    Column("settled_through", BigInteger, nullable=False),
     schema=SHADOW,
 )

@@ -88,6 +88,8 @@ FROM app.accident_sessions s JOIN app.accident_state st USING (tenant_id, sessio
 WHERE s.tenant_id = $1 AND s.session_id = $2
 """
 
+_RELEASE = "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3"
+
 _COMMITTED_VERSION = "SELECT version FROM app.turns WHERE turn_id = $1 AND status = 'committed'"
 
 _STATUS = {Phase.HANDOFF: "handed_off", Phase.COMPLETE: "completed"}
@@ -137,7 +139,7 @@ class TurnRows:
         except asyncpg.UniqueViolationError as error:
             raise TurnAlreadyCommitted(type(error).__name__) from None
         except OUTAGES as error:
-            version = await self._version_after_lost_answer(turn, error)
+            version = await self._version_after_lost_answer(turn, uuid.UUID(record.lease), error)
         except asyncpg.PostgresError as error:
             with database_failures("commit_turn"):
                 raise error
@@ -145,10 +147,15 @@ class TurnRows:
             raise SessionBusy
         return version
 
-    async def _version_after_lost_answer(self, turn: Turn, error: BaseException) -> int:
-        """The connection broke while it committed: whether it did is asked on a new one, never guessed."""
+    async def _version_after_lost_answer(self, turn: Turn, lease: uuid.UUID, error: BaseException) -> int:
+        """The connection broke while it committed: whether it did is asked on a new one, never guessed.
+
+        The commit may still be running over there, or not have begun. Taking its lease away waits for the one and forbids the other, so
+        that what is seen afterwards is final.
+        """
         log.warning("commit_answer_lost", error_type=type(error).__name__, turn_id=turn.turn_id)
         with database_failures("look_up_commit"):
+            await self._pool.execute(_RELEASE, turn.tenant_id, turn.session_id, lease)
             version = await self._pool.fetchval(_COMMITTED_VERSION, uuid.UUID(turn.turn_id))
         if version is None:
             raise StoreUnavailable("commit_turn") from None
@@ -157,10 +164,7 @@ class TurnRows:
     async def release(self, turn: Turn, lease: str) -> None:
         try:
             with database_failures("release_lease"):
-                await self._pool.execute(
-                    "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3",
-                    turn.tenant_id, turn.session_id, uuid.UUID(lease),
-                )  # fmt: skip
+                await self._pool.execute(_RELEASE, turn.tenant_id, turn.session_id, uuid.UUID(lease))
         except StoreUnavailable:
             log.warning("lease_left_to_expire", turn_id=turn.turn_id)
 
@@ -205,7 +209,8 @@ def transcript_from(pairs: list[list[str]] | None) -> tuple[Message, ...]:
 
 
 def _opened(row: Mapping[str, Any], lease: str) -> OpenedSession:
-    stored = StoredReply(request_hash=row["stored_hash"], reply=json.loads(row["stored_reply"])) if row["stored_hash"] is not None else None
+    reply = json.loads(row["stored_reply"])
+    stored = None if reply is None else StoredReply(request_hash=row["stored_hash"], reply=reply, given=tuple(reply.pop("given", ())))
     state = _state(row, transcript_from(json.loads(row["transcript"])))
     if row["invalid_turns"]:
         # Counted from the failure rows since the last commit: a failed turn commits nothing, and any replica may take the next one.

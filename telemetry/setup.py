@@ -13,7 +13,14 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
-from telemetry.redaction import frames_without_messages, redact
+from telemetry.redaction import describe, frames_without_messages, redact
+
+
+class _NamesOnly(logging.Formatter):
+    """For the libraries' own loggers: who complains and where it broke. Their messages, and their exceptions', quote what they handle."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the standard library's name
+        return "\n".join(describe(ei[1])) if ei[1] is not None else ""
 
 
 def set_up_logging(*, level: str, as_json: bool) -> None:
@@ -37,7 +44,9 @@ def set_up_logging(*, level: str, as_json: bool) -> None:
         logger_factory=factory,
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s")  # names only: messages may quote
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_NamesOnly("%(levelname)s %(name)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
 
 
 def _json_line(event: Any, **_options: Any) -> bytes:

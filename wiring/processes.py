@@ -51,11 +51,17 @@ class Children:
         return ready
 
     async def run(self, name: str, module: str, *arguments: str, env: Mapping[str, str] | None = None) -> Process:
-        """Run `python -m module`, its stdout ours to read line by line."""
+        """Run `python -m module`, its stdout ours to read line by line. It may end by itself: wait for it with `finished`."""
         return await self._spawn(name, module, arguments, env)
 
+    async def finished(self, process: Process) -> int:
+        """The exit code of a child that was meant to end; it is no longer ours to watch."""
+        code = await process.wait()
+        self._running = [(name, other) for name, other in self._running if other is not process]
+        return code
+
     def ended(self) -> list[str]:
-        """The names of those that are no longer running."""
+        """The names of those that ended although nobody waited for it."""
         return [name for name, process in self._running if process.returncode is not None]
 
     async def _spawn(self, name: str, module: str, arguments: Sequence[str], env: Mapping[str, str] | None) -> Process:

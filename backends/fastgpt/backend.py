@@ -21,6 +21,7 @@ from domain.errors import BackendError, BackendFailure, FailureKind
 from domain.external_update import external_update
 from domain.fields import FieldError, UnknownField
 from domain.follow import follow
+from domain.missed_alarms import missed_alarms
 from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
 from domain.session import SessionState, patch_between
 from domain.stages import StageCode
@@ -147,8 +148,12 @@ class FastGptBackend(Backend):
         told = finished.reply
         after = follow(session, turn, told.stage, told.patch, told.handoff_reason)
         reply = replace(told, handoff_reason=after.dialogue.handoff_reason)
+        overheard = missed_alarms(turn, session, told.stage)
+        if overheard:  # served as today, and somebody is told: this is what an alert listens for
+            log.error("safety_missed", turn_id=turn.turn_id, reasons=overheard, stage_code=told.stage)
+        violations = (*finished.violations, *(f"missed_safety:{reason}" for reason in overheard))
         outcome = self._outcome(turn, watch, reply=reply)
-        return Replied(replace(outcome, violations=finished.violations, model_calls=finished.model_calls), after)
+        return Replied(replace(outcome, violations=violations, model_calls=finished.model_calls), after)
 
     def _failed(self, turn: Turn, failure: BackendFailure, watch: "_Stopwatch") -> Failed:
         return Failed(self._outcome(turn, watch, failure=failure))

@@ -15,6 +15,7 @@ from backends.fastgpt.refusal import error_from_payload
 from contract.sse import ServerSentEvent
 from contract.state_prefix import BodyText, FormBlock, Irregularity, MalformedReply, PrefixEvent, StatePrefixParser, StateTag
 from domain.errors import BackendError, FailureKind
+from domain.events import clean_text
 from domain.handoff_reason import HandoffReason, default_reason
 from domain.outcome import FormChanged, Reply, StageDecided, TextPiece
 from domain.session import FieldValue, SessionState
@@ -150,7 +151,7 @@ class FastGptReply:
     def _say(self, text: str) -> list[ReplyPart]:
         self._has_text = True
         try:
-            return self._parts(self._parser.feed(text))
+            return self._parts(self._parser.feed(clean_text(text)))  # what no database takes is taken out before anybody sees it
         except MalformedReply as error:
             raise self._unusable(FailureKind.MALFORMED, error.reason) from error
 

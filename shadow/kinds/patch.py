@@ -7,6 +7,7 @@ from deepdiff import DeepDiff
 from domain.diff import Diff, Severity
 from domain.fields import FIELDS
 from domain.outcome import Outcome, Reply
+from domain.rules.cause import CAUSES
 from domain.session import FieldValue, SessionState
 from domain.turn import Turn
 from shadow.kinds.kind import both_replied
@@ -44,7 +45,10 @@ def _form_after(before: SessionState, reply: Reply) -> dict[str, FieldValue]:
 
 
 def _shown(key: str, value: FieldValue) -> Any:
-    """Diffs are read by many people: of what identifies somebody they show the end only."""
-    if FIELDS[key].is_masked and isinstance(value, str):
-        return f"…{value[-2:]}"
-    return value
+    """Diffs are read by many people. Of a number that identifies somebody they show the end, of a name its length, and of a cause its
+    label: a narrative may hold anything."""
+    if not isinstance(value, str):
+        return value
+    if key.startswith("xm") or (key == "sgyy" and value not in CAUSES):
+        return f"{len(value)} characters"
+    return f"…{value[-2:]}" if FIELDS[key].is_masked else value

@@ -84,13 +84,14 @@ async def open_house(
     process_backend: BackendName | None = None,
     wait_seconds: float = 2.0,
     default: BackendName = BackendName.LANGGRAPH,
+    shadow_enabled: bool = True,
 ) -> AsyncGenerator[House]:
     """Every session sampled for shadow; callers `acme` of tenant t1 and `rival` of tenant t2."""
     async with open_pool(database.app_dsn, name="test-house", size=8) as pool:
         store = TurnRows(pool, lease_seconds=30, wait_seconds=wait_seconds, keep_replies=timedelta(hours=1))
         plans = PlanRows(pool)
         view = PlanView(plans, poll_seconds=3600)
-        path = TurnPath(store=store, backends=backends, plans=view, process_backend=process_backend, shadow_enabled=True)
+        path = TurnPath(store=store, backends=backends, plans=view, process_backend=process_backend, shadow_enabled=shadow_enabled)
         doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=PEPPER), path=path, store=store, clock=clock)
         app = build_app(doors, {})
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://proxy") as http:

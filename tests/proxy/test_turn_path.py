@@ -5,11 +5,14 @@ import json
 
 import pytest
 
+from domain.backend_name import BackendName
 from domain.errors import FailureKind, SessionBusy, StoreUnavailable
 from domain.outcome import StageDecided, TextPiece
 from domain.stages import StageCode
-from tests.fakes.house import House
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.house import House, open_house
 from tests.fakes.scripted_backend import bad_reply, good_reply
+from tests.fakes.values import NOON
 from tests.fakes.waiting import until
 
 pytestmark = [pytest.mark.contract, pytest.mark.integration]
@@ -112,8 +115,9 @@ async def test_done_is_never_said_when_the_commit_failed(house: House, langgraph
     async def refuse(record):
         raise error
 
-    monkeypatch.setattr(house.store, "commit", refuse)
-    response = await house.chat(session, "追尾", stream=stream)
+    with monkeypatch.context() as broken:
+        broken.setattr(house.store, "commit", refuse)
+        response = await house.chat(session, "追尾", stream=stream)
     expected = ("500", "系统繁忙，请稍后重试") if isinstance(error, StoreUnavailable) else ("409", "会话正在处理中，请稍后重试")
     if stream:
         told = events(response.text)
@@ -122,6 +126,15 @@ async def test_done_is_never_said_when_the_commit_failed(house: House, langgraph
     else:
         assert (response.json()["code"], response.json()["msg"]) == expected
     assert await version_of(house, session) == 0
+    assert await house.pool.fetchval("SELECT kind FROM app.turn_outbox WHERE session_id = $1", session) == "failed"
+    assert (await house.chat(session, "追尾")).json()["stateVersion"] == 1  # the session is not locked
+
+
+async def test_what_the_database_refuses_is_our_error_and_locks_nothing(house: House, langgraph, session):
+    langgraph.script = lambda turn, state: good_reply(turn, state, pieces=["a\x00b"])
+    assert (await house.chat(session, "追尾")).headers["x-error-type"] == "INTERNAL_ERROR"
+    langgraph.script = lambda turn, state: good_reply(turn, state)
+    assert (await house.chat(session, "追尾")).json()["stateVersion"] == 1
 
 
 async def test_with_the_database_gone_nothing_is_promised(house: House, langgraph, session, monkeypatch):
@@ -210,6 +223,33 @@ async def test_the_same_event_id_is_answered_from_the_record(house: House, langg
     first, again = await house.call("/chat", body), await house.call("/chat", body)
     assert first.content == again.content
     assert len(langgraph.turns) == 1
+
+
+async def test_two_clients_of_a_tenant_may_use_the_same_key_for_different_things(house: House, session):
+    await house.add_caller("second", tenant="t1")
+    await house.chat(session, "一", Idempotency_Key=session)
+    body = {"sessionId": session, "key": "jdcsl", "value": "2"}
+    written = await house.call("/set_info", body, caller="second", Idempotency_Key=session)
+    assert "idempotency-replayed" not in written.headers
+    assert json.loads((await house.call("/get_info", {"sessionId": session, "key": "jdcsl"})).json()["value"]) == 2
+
+
+@pytest.mark.parametrize("change", [{"text": "【用户无回复】"}, {"sessionId": "elsewhere"}])
+async def test_an_event_id_used_for_something_else_is_a_conflict_before_anything_runs(house: House, langgraph, session, change):
+    body = {"sessionId": session, "text": "【拍摄完成】", "eventId": f"E-{session}"}
+    await house.call("/chat", body)
+    refused = await house.call("/chat", body | change)
+    assert refused.headers["x-error-type"] == "IDEMPOTENCY_CONFLICT"
+    assert len(langgraph.turns) == 1
+    assert (await house.chat(session, "还在")).json()["stateVersion"] == 2
+
+
+async def test_switching_the_shadow_off_stops_it_for_sessions_that_are_sampled_too(database, langgraph, session):
+    backends = {BackendName.LANGGRAPH: langgraph, BackendName.FASTGPT: langgraph}
+    for shadow_enabled, jobs in ((True, 1), (False, 1), (True, 2)):
+        async with open_house(database, backends, FixedClock(NOON), shadow_enabled=shadow_enabled) as house:
+            await house.chat(session, "好")
+            assert await house.pool.fetchval("SELECT count(*) FROM app.turn_outbox WHERE session_id = $1", session) == jobs
 
 
 async def test_a_written_field_reaches_the_next_turn(house: House, langgraph, session):

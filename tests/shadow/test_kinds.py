@@ -80,12 +80,40 @@ def test_forms_that_share_nothing_are_told_apart_key_by_key():
     assert len(found(said(), shadow, "patch", before)) == 4
 
 
-@pytest.mark.parametrize("key", ["xm1", "hphm1", "sfzmhm2", "sjhm2"])
-def test_a_difference_never_shows_a_persons_value(key):
-    value = "13800138000"
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("sjhm2", "13800138000", "…00"),
+        ("sfzmhm1", "11010519491231002X", "…2X"),
+        ("hphm1", "京A12345", "…45"),
+        ("xm1", "张三", "2 characters"),
+        ("xm2", "John Fitzgerald Smith", "21 characters"),
+        ("sgyy", "对方李四开京B67890突然刹车", "16 characters"),
+        ("sgyy", "追尾", "追尾"),
+        ("jdcsl", 3, 3),
+    ],
+)
+def test_a_difference_never_shows_who_somebody_is(key, value, shown):
     diff = next(diff for diff in between(said(patch={key: value}), said()).diffs if diff.kind == "patch")
-    assert value not in str(diff)
-    assert diff.detail["primary"] == "…00"
+    assert diff.detail["primary"] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "stages", "expected"),
+    [
+        ("我头晕", (S.COLLECTING, S.HANDOFF_COMPLEX), ["safety primary missed INJURY"]),
+        ("我头晕", (S.HANDOFF_COMPLEX, S.COLLECTING), ["safety shadow missed INJURY"]),
+        ("我头晕", (S.COLLECTING, S.COLLECTING), ["safety primary missed INJURY", "safety shadow missed INJURY"]),
+        ("我头晕，转人工", (S.HANDOFF_REQUESTED, S.HANDOFF_COMPLEX), []),
+        ("没有人受伤", (S.COLLECTING, S.COLLECTING), []),
+    ],
+)
+def test_an_injury_that_a_side_overhears_is_critical_whoever_served(text, stages, expected):
+    turn = a_turn(text)
+    primary, shadow = (an_outcome(turn, stage=stage) for stage in stages)
+    found = [diff for diff in compare(turn, BEFORE, primary, shadow, mode="lockstep").diffs if diff.kind == "safety"]
+    assert [diff.signature for diff in found] == expected
+    assert {diff.severity for diff in found} <= {Severity.CRITICAL}
 
 
 @pytest.mark.parametrize(
@@ -142,5 +170,8 @@ def test_a_breach_of_contract_on_one_side_is_named_once():
 
 def test_every_kind_is_found_under_its_own_name():
     assert len({kind.name for kind in KINDS}) == len(KINDS)
-    everything = between(said(stage=S.HANDOFF_COMPLEX, text="甲", patch={"jdcsl": 1}), replace(said(text="乙"), violations=("duplicate",)))
+    hurt = a_turn("我头晕")
+    primary = an_outcome(hurt, stage=S.HANDOFF_COMPLEX, text="甲", patch={"jdcsl": 1})
+    shadow = replace(an_outcome(hurt, text="乙"), violations=("duplicate",))
+    everything = compare(hurt, BEFORE, primary, shadow, mode="lockstep")
     assert {diff.kind for diff in everything.diffs} == set(everything.compared) == {kind.name for kind in KINDS}

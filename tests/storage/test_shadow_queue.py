@@ -26,6 +26,7 @@ async def queue(pool_as) -> ShadowRows:
         "TRUNCATE app.accident_sessions, app.accident_state, app.accident_events, app.turns, app.turn_outbox, app.session_leases,"
         " shadow.ledger, shadow.comparisons, shadow.diffs, shadow.claims RESTART IDENTITY CASCADE"
     )
+    await pool_as("migrator").execute("UPDATE shadow.progress SET settled_through = 0")
     return ShadowRows(pool_as("shadow"), worker="w1", claim_seconds=60)
 
 
@@ -112,6 +113,43 @@ async def test_settled_work_is_not_offered_again_and_later_turns_are(queue, stor
     assert await queue.take_session(limit=10) == ()
     await play(store, a_turn())
     assert [one.before.version for one in await queue.take_session(limit=10)] == [1]
+
+
+async def test_one_lane_cannot_end_or_use_the_claim_of_another(queue, store, pool_as):
+    await play(store, a_turn())
+    (job,) = await queue.take_session(limit=10)
+    await queue.give_back(replace(job, claim="w1#another-lane"))
+    await queue.postpone(replace(job, claim="w1#another-lane"), note="x", seconds=0)
+    assert await queue.take_session(limit=10) == ()
+    assert await pool_as("reader").fetchval("SELECT worker FROM shadow.claims") == job.claim
+
+
+async def test_an_outage_that_lasts_makes_a_session_rest_longer_each_time(queue, store, pool_as):
+    await play(store, a_turn())
+    rests = []
+    for _ in range(4):
+        await pool_as("shadow").execute("UPDATE shadow.claims SET until = now() - interval '1 s'")
+        (job,) = await queue.take_session(limit=10)
+        await queue.postpone(job, note="timeout", seconds=200)
+        rests.append(await pool_as("reader").fetchval("SELECT round(extract(epoch FROM until - clock_timestamp())) FROM shadow.claims"))
+    assert [round(float(rest), -1) for rest in rests] == [200, 400, 600, 600]
+
+
+async def test_looking_for_work_does_not_read_what_is_settled(queue, store, pool_as):
+    impatient = ShadowRows(pool_as("shadow"), worker="w1", claim_seconds=60, settling_seconds=0)
+    for _ in range(3):
+        await play(store, a_turn())
+    jobs = await impatient.take_session(limit=2)
+    for job in jobs:
+        await impatient.settle(job, compared(job))
+    await impatient.settle_failures()
+    assert await pool_as("reader").fetchval("SELECT settled_through FROM shadow.progress") == jobs[-1].outbox_id
+    await impatient.give_back(jobs[-1])
+    (last,) = await impatient.take_session(limit=10)
+    assert last.before.version == 2
+    await impatient.settle(last, compared(last))
+    await queue.settle_failures()  # a patient worker leaves the young rows alone
+    assert await pool_as("reader").fetchval("SELECT settled_through FROM shadow.progress") == jobs[-1].outbox_id
 
 
 async def test_the_ledger_accounts_for_every_eligible_turn(queue, store, database):

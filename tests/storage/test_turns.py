@@ -112,13 +112,53 @@ async def test_an_event_id_is_stored_once_and_its_retry_gets_the_first_reply(sto
     }
 
 
-async def test_an_event_id_of_another_session_is_refused_at_the_commit(store, request):
-    await served(store, fresh(request, event_id="E-2"))
+async def test_an_event_id_of_another_session_is_seen_before_anything_runs(store, request):
+    first = fresh(request, event_id="E-2")
+    await served(store, first)
     other = a_turn(session_id="another-session", event_id="E-2")
     opened = await store.open(other, idempotency_key=None)
+    assert opened.stored is not None
+    assert opened.stored.given[0] == first.session_id
+
+
+async def test_two_sessions_that_use_one_event_id_at_once_store_it_once(store):
+    turns = [a_turn(event_id="E-3", session_id=f"race-{number}") for number in range(2)]
+    opened = [await store.open(turn, idempotency_key=None) for turn in turns]
+    await store.commit(a_record(turns[0], opened[0]))
     with pytest.raises(TurnAlreadyCommitted):
-        await store.commit(a_record(other, opened))
-    await store.release(other, opened.lease)
+        await store.commit(a_record(turns[1], opened[1]))
+
+
+async def test_a_retry_that_waited_for_the_lease_finds_the_answer_stored_meanwhile(pool, request):
+    """The waiting call has looked for a stored answer, found none, and blocks on the lease row until the first one's commit is through."""
+    store = over(pool)
+    turn = fresh(request)
+    await store.open(turn, idempotency_key="k9")
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT 1 FROM app.session_leases WHERE session_id = $1 FOR UPDATE", turn.session_id)
+        waiting = asyncio.create_task(store.open(fresh(request), idempotency_key="k9"))
+        await asyncio.sleep(0.1)
+        await connection.execute(
+            "INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at)"
+            " VALUES ('t1', 'acme', 'k9', 'h', gen_random_uuid(), '{\"version\": 1}', now() + interval '1 h')"
+        )
+        await connection.execute("DELETE FROM app.session_leases WHERE session_id = $1", turn.session_id)
+    again = await waiting
+    assert again.stored is not None
+    assert again.stored.request_hash == b"h"
+    assert await count(pool, "session_leases", turn) == 0
+
+
+async def test_a_commit_called_lost_cannot_land_afterwards(pool, request):
+    """The connection broke before the statement arrived: the lease is taken away first, so that the late statement finds none."""
+    store, late = over(CutPool(pool, after=False)), over(pool)
+    turn = fresh(request)
+    record = a_record(turn, await store.open(turn, idempotency_key=None))
+    with pytest.raises(StoreUnavailable):
+        await store.commit(record)
+    with pytest.raises(SessionBusy):
+        await late.commit(record)
+    assert await count(pool, "turns", turn) == 0
 
 
 async def test_a_keyed_reply_is_stored_with_its_turn_and_found_without_a_lease(store, request):

@@ -13,6 +13,7 @@ import openai
 
 from backends.langgraph.model.port import ChatMessage
 from domain.errors import BackendError, FailureKind
+from domain.events import clean_text
 
 _CONFIGURATION_STATUSES = frozenset({400, 401, 403, 404, 422})
 
@@ -41,18 +42,22 @@ class OpenAiModel:
         with _model_failures(began=False):
             async with asyncio.timeout(self._first_token_s):
                 chunks = await self._open(messages, request_id)
-        began = False
+        began = is_finished = False
         try:
             while True:
                 limit_s = self._total_s if began else self._first_token_s
                 with _model_failures(began=began):
                     async with asyncio.timeout(max(0.0, started + limit_s - time.monotonic())):
-                        text = await _next_text(chunks)
-                if text is None:
-                    return
+                        chunk = await anext(chunks, None)
+                if chunk is None:
+                    break
+                text, finishes = _read(chunk)
+                is_finished = is_finished or finishes
                 if text:
                     began = True
                     yield text
+            if not is_finished:  # the connection closed in mid-sentence, politely
+                raise BackendError(FailureKind.INTERRUPTED if began else FailureKind.EMPTY, "model: no finish reason")
         finally:
             await cast(Any, chunks).close()
 
@@ -87,14 +92,14 @@ class OpenAiModel:
         )
 
 
-async def _next_text(chunks: AsyncIterator[Any]) -> str | None:
-    """The text of the next chunk, empty for chunks without any (roles, reasoning, usage); None at the end. NUL never passes."""
-    chunk = await anext(chunks, None)
-    if chunk is None:
-        return None
+def _read(chunk: Any) -> tuple[str, bool]:
+    """The text of a chunk, empty for chunks without any (roles, reasoning, usage), and whether it says that the reply is complete.
+    Characters that no database takes do not pass."""
     choices = getattr(chunk, "choices", None) or []
-    content = choices[0].delta.content if choices and choices[0].delta else None
-    return content.replace("\x00", "") if isinstance(content, str) else ""
+    if not choices:
+        return "", False
+    content = choices[0].delta.content if choices[0].delta else None
+    return (clean_text(content) if isinstance(content, str) else ""), bool(choices[0].finish_reason)
 
 
 @contextmanager

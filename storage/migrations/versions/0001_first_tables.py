@@ -18,8 +18,38 @@ branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
 
-# READ COMMITTED gives every statement inside a plpgsql function its own snapshot: whoever waited for the lease row sees what the
-# former holder committed. No row means that the lease is taken.
+# The answer a request already has: of its idempotency key (then with the fingerprint it was given under), or of its event (then with what
+# that event was, for the caller of this function to compare).
+STORED_ANSWER = """
+CREATE FUNCTION app.stored_answer(p_tenant text, p_client text, p_key text, p_event text)
+RETURNS TABLE (stored_hash bytea, stored_reply jsonb) LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
+BEGIN
+    IF p_key IS NOT NULL THEN
+        RETURN QUERY
+            SELECT i.request_hash, i.response_data FROM app.idempotency_records i
+            WHERE i.tenant_id = p_tenant AND i.client_id = p_client AND i.idempotency_key = p_key AND i.expires_at > clock_timestamp();
+        IF FOUND THEN
+            RETURN;
+        END IF;
+    END IF;
+    RETURN QUERY
+        SELECT NULL::bytea,
+               jsonb_build_object(
+                   'stage', t.outcome #> '{reply,stage}', 'patch', t.outcome #> '{reply,patch}', 'version', t.version,
+                   'pieces', CASE WHEN t.outcome #> '{reply,patch}' = '{}' THEN jsonb_build_array(t.output_text)
+                                  ELSE jsonb_build_array(NULL, t.output_text) END,
+                   'given', jsonb_build_array(t.session_id, t.client_id, t.event_type, t.input))
+        FROM app.accident_events e
+        JOIN app.turns t ON t.tenant_id = e.tenant_id AND t.session_id = e.session_id
+                        AND t.version = e.new_version AND t.status = 'committed'
+        WHERE e.tenant_id = p_tenant AND e.event_id = p_event;
+END
+$$
+"""
+
+# READ COMMITTED gives every statement inside a VOLATILE plpgsql function its own snapshot: whoever waited for the lease row sees what the
+# former holder committed. Hence the second look for a stored answer once the lease is ours: the first may have been too early.
+# No row means that the lease is taken.
 OPEN_SESSION = """
 CREATE FUNCTION app.open_session(
     p_tenant text, p_session text, p_client text, p_key text, p_event text,
@@ -28,40 +58,27 @@ CREATE FUNCTION app.open_session(
     stored_hash bytea, stored_reply jsonb, form_data jsonb, dialogue jsonb, stage_code text, state_version integer,
     backend text, route_reason text, plan_version bigint, bucket integer, is_sampled boolean, transcript jsonb, invalid_turns bigint
 ) LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+DECLARE
+    answer record;
 BEGIN
-    IF p_key IS NOT NULL THEN
-        RETURN QUERY
-            SELECT i.request_hash, i.response_data, NULL::jsonb, NULL::jsonb, NULL::text, 0,
-                   NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint
-            FROM app.idempotency_records i
-            WHERE i.tenant_id = p_tenant AND i.client_id = p_client AND i.idempotency_key = p_key AND i.expires_at > clock_timestamp();
-        IF FOUND THEN
+    SELECT * INTO answer FROM app.stored_answer(p_tenant, p_client, p_key, p_event);
+    IF NOT FOUND THEN
+        INSERT INTO app.session_leases AS held (tenant_id, session_id, token, until)
+        VALUES (p_tenant, p_session, p_token, clock_timestamp() + make_interval(secs => p_lease_seconds))
+        ON CONFLICT (tenant_id, session_id) DO UPDATE SET token = excluded.token, until = excluded.until
+        WHERE held.until < clock_timestamp();
+        IF NOT FOUND THEN
             RETURN;
         END IF;
+        SELECT * INTO answer FROM app.stored_answer(p_tenant, p_client, p_key, p_event);
+        IF FOUND THEN
+            DELETE FROM app.session_leases l WHERE l.tenant_id = p_tenant AND l.session_id = p_session AND l.token = p_token;
+        END IF;
     END IF;
-
-    -- The same event again, with no key or another one: its first answer. Its pieces are told whole.
-    RETURN QUERY
-        SELECT ''::bytea,
-               jsonb_build_object(
-                   'stage', t.outcome #> '{reply,stage}', 'patch', t.outcome #> '{reply,patch}', 'version', t.version,
-                   'pieces', CASE WHEN t.outcome #> '{reply,patch}' = '{}' THEN jsonb_build_array(t.output_text)
-                                  ELSE jsonb_build_array(NULL, t.output_text) END),
-               NULL::jsonb, NULL::jsonb, NULL::text, 0,
-               NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint
-        FROM app.accident_events e
-        JOIN app.turns t ON t.tenant_id = e.tenant_id AND t.session_id = e.session_id
-                        AND t.version = e.new_version AND t.status = 'committed'
-        WHERE e.tenant_id = p_tenant AND e.event_id = p_event AND e.session_id = p_session;
-    IF FOUND THEN
-        RETURN;
-    END IF;
-
-    INSERT INTO app.session_leases AS held (tenant_id, session_id, token, until)
-    VALUES (p_tenant, p_session, p_token, clock_timestamp() + make_interval(secs => p_lease_seconds))
-    ON CONFLICT (tenant_id, session_id) DO UPDATE SET token = excluded.token, until = excluded.until
-    WHERE held.until < clock_timestamp();
-    IF NOT FOUND THEN
+    IF answer.stored_reply IS NOT NULL THEN
+        RETURN QUERY
+            SELECT answer.stored_hash, answer.stored_reply, NULL::jsonb, NULL::jsonb, NULL::text, 0,
+                   NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint;
         RETURN;
     END IF;
 
@@ -84,12 +101,12 @@ $$
 
 # Least privilege: the shadow role reads what it replays and writes its own schema; nobody executes by default.
 GRANTS = (
-    "REVOKE EXECUTE ON FUNCTION app.open_session FROM PUBLIC",
+    "REVOKE EXECUTE ON FUNCTION app.open_session, app.stored_answer FROM PUBLIC",
     "ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC",
     "GRANT USAGE ON SCHEMA app TO crossfade_app, crossfade_shadow, crossfade_reader",
     "GRANT USAGE ON SCHEMA shadow TO crossfade_shadow, crossfade_reader",
     "GRANT USAGE ON SCHEMA langgraph TO crossfade_app",
-    "GRANT EXECUTE ON FUNCTION app.open_session TO crossfade_app",
+    "GRANT EXECUTE ON FUNCTION app.open_session, app.stored_answer TO crossfade_app",
     "GRANT SELECT ON app.api_clients TO crossfade_app",
     "GRANT SELECT, INSERT, UPDATE ON app.accident_sessions, app.accident_state TO crossfade_app",
     "GRANT SELECT, INSERT ON app.accident_events, app.turns, app.turn_outbox, app.rollout_plans TO crossfade_app",
@@ -97,10 +114,18 @@ GRANTS = (
     "GRANT SELECT ON app.turns, app.turn_outbox, app.rollout_plans TO crossfade_shadow",
     "GRANT SELECT, INSERT ON shadow.ledger, shadow.comparisons, shadow.diffs TO crossfade_shadow",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON shadow.claims TO crossfade_shadow",
-    "GRANT SELECT ON app.accident_sessions, app.accident_events, app.turns, app.turn_outbox, app.rollout_plans TO crossfade_reader",
+    "GRANT SELECT, UPDATE ON shadow.progress TO crossfade_shadow",
+    # The reader counts and routes; what people said, and what their forms hold, is not its business.
+    "GRANT SELECT ON app.accident_sessions, app.turn_outbox, app.rollout_plans TO crossfade_reader",
+    "GRANT SELECT (turn_id, tenant_id, session_id, client_id, version, status, event_type, backend, route_reason, plan_version,"
+    " request_id, received_at, committed_at) ON app.turns TO crossfade_reader",
+    "GRANT SELECT (tenant_id, event_id, session_id, event_type, actor_client_id, previous_version, new_version, request_id, created_at)"
+    " ON app.accident_events TO crossfade_reader",
     "GRANT SELECT (id, tenant_id, client_id, key_id, scopes, status, profile, expires_at, created_at, updated_at)"
     " ON app.api_clients TO crossfade_reader",
-    "GRANT SELECT ON shadow.ledger, shadow.comparisons, shadow.diffs, shadow.claims TO crossfade_reader",
+    "GRANT SELECT ON shadow.ledger, shadow.diffs, shadow.claims, shadow.progress TO crossfade_reader",
+    "GRANT SELECT (comparison_id, outbox_id, turn_id, tenant_id, session_id, client_id, event_type, mode, primary_backend, shadow_backend,"
+    " from_stage, primary_stage, shadow_stage, compared, created_at) ON shadow.comparisons TO crossfade_reader",
     # LangGraph's tables are made by the same owner after this migration.
     "ALTER DEFAULT PRIVILEGES IN SCHEMA langgraph GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO crossfade_app",
     "ALTER DEFAULT PRIVILEGES IN SCHEMA shadow GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO crossfade_shadow",
@@ -260,10 +285,12 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Text(), nullable=False),
         sa.Column("worker", sa.Text(), nullable=False),
         sa.Column("note", sa.Text(), server_default="", nullable=False),
+        sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column("until", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("tenant_id", "session_id", name=op.f("pk_claims")),
         schema="shadow",
     )
+    op.create_table("progress", sa.Column("settled_through", sa.BigInteger(), nullable=False), schema="shadow")
     op.create_table(
         "ledger",
         sa.Column("outbox_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -369,7 +396,9 @@ def upgrade() -> None:
     )
     op.create_index("ix_diffs_comparison", "diffs", ["comparison_id"], unique=False, schema="shadow")
     op.create_index("ix_diffs_signature", "diffs", ["kind", "signature"], unique=False, schema="shadow")
+    op.execute(STORED_ANSWER)
     op.execute(OPEN_SESSION)
+    op.execute("INSERT INTO shadow.progress (settled_through) VALUES (0)")
     for statement in GRANTS:
         op.execute(statement)
     publish_first_plan()
@@ -378,7 +407,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     # The schema `app` stays: it holds Alembic's own table. The schema `shadow` stays too: LangGraph keeps checkpoints in it.
     op.execute("DROP FUNCTION app.open_session")
-    for table in ("claims", "diffs", "comparisons", "ledger"):
+    op.execute("DROP FUNCTION app.stored_answer")
+    for table in ("progress", "claims", "diffs", "comparisons", "ledger"):
         op.drop_table(table, schema="shadow")
     for table in (
         "rollout_plans",

@@ -17,13 +17,13 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close
 Script = Callable[[int, asyncio.StreamWriter], Awaitable[None]]
 
 
-def chunk(text: str | None, **delta: str) -> bytes:
+def chunk(text: str | None, *, finish: str | None = None, **delta: str) -> bytes:
     body = {
         "id": "x",
         "object": "chat.completion.chunk",
         "created": 0,
         "model": "m",
-        "choices": [{"index": 0, "delta": {"content": text} | delta, "finish_reason": None}],
+        "choices": [{"index": 0, "delta": {"content": text} | delta, "finish_reason": finish}],
     }
     return b"data: " + json.dumps(body).encode() + b"\n\n"
 
@@ -69,7 +69,7 @@ async def failure(script: Script, **limits: float) -> FailureKind:
 async def test_pieces_come_as_they_are_sent_without_roles_reasoning_and_nul():
     async def script(number: int, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + chunk(None, role="assistant") + chunk(None, reasoning_content="想") + chunk("<state>"))
-        writer.write(chunk("10\x0002</state>") + b"data: [DONE]\n\n")
+        writer.write(chunk("10\x0002</state>") + chunk(None, finish="stop") + b"data: [DONE]\n\n")
 
     async with server(script) as (model, requests):
         assert await said(model) == ["<state>", "1002</state>"]
@@ -105,12 +105,27 @@ async def test_a_stream_that_breaks_off_is_an_interruption():
     assert await failure(script) is FailureKind.INTERRUPTED
 
 
+async def test_a_stream_that_ends_politely_in_mid_sentence_is_an_interruption():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk("<state>1002</state>请问有没") + (b"data: [DONE]\n\n" if number == 1 else b""))
+
+    assert await failure(script) is FailureKind.INTERRUPTED
+
+
+async def test_a_stop_without_the_closing_mark_is_a_finished_reply():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk("好", finish="stop"))
+
+    async with server(script) as (model, _):
+        assert await said(model) == ["好"]
+
+
 async def test_a_connection_that_drops_before_any_byte_is_tried_once_more():
     async def script(number: int, writer: asyncio.StreamWriter) -> None:
         if number == 1:
             writer.transport.abort()
         else:
-            writer.write(HEAD + chunk("好") + b"data: [DONE]\n\n")
+            writer.write(HEAD + chunk("好", finish="stop") + b"data: [DONE]\n\n")
 
     async with server(script) as (model, requests):
         assert await said(model) == ["好"]
