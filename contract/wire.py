@@ -4,6 +4,7 @@ This is the one module that knows the legacy bytes. They are an inference from t
 a switch of `Profile`, chosen for each client. JSON is compact UTF-8 without escapes; key order is the order written here.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -100,13 +101,13 @@ def object_from_bytes(body: bytes) -> dict[str, Any]:
 
 
 def _object_with_surrogates(body: bytes) -> Any:
-    r"""A half of a \uD83D\uDE00 pair is legal JSON that orjson refuses; callers cut texts in the middle of an emoji. Drop the half."""
+    r"""Half of a \ud83d\ude00 pair is legal JSON that orjson refuses; callers cut texts in the middle of an emoji. The standard library
+    reads it; what to do with the half is the field's business (clean_text drops it, a session id with one is none)."""
     if not _LONE_SURROGATE.search(body):
         raise Refusal(ErrorType.MALFORMED_BODY, NOT_AN_OBJECT)
-    paired = re.sub(rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2}", rb"\1", body)
     try:
-        return orjson.loads(paired)
-    except orjson.JSONDecodeError:
+        return json.loads(body)
+    except (ValueError, RecursionError):
         raise Refusal(ErrorType.MALFORMED_BODY, NOT_AN_OBJECT) from None
 
 

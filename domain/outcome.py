@@ -39,6 +39,7 @@ class Receipt:
     backend: BackendName
     build: str  # release or graph version
     turn_id: str  # echoes the turn: an answer to another turn is no answer
+    memory: str | None = None  # the upstream's memory that now holds the conversation, for backends that keep one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,9 @@ class Outcome:
             else None,
             failure=BackendFailure(kind=FailureKind(failure["kind"]), note=failure["note"]) if failure else None,
             violations=tuple(row.get("violations", ())),
-            receipt=Receipt(backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"])
+            receipt=Receipt(
+                backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"], memory=receipt.get("memory")
+            )
             if receipt
             else None,
             model_calls=row.get("model_calls", 0),

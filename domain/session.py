@@ -75,13 +75,17 @@ class Dialogue:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """`version` counts committed changes (1 after the first); `stage` is None before the first turn.
-    `transcript` holds the newest lines only, oldest first; it is read from the turns and never stored with the state."""
+    `transcript` holds the newest lines only, oldest first; it is read from the turns and never stored with the state.
+    `memory` names the upstream's own memory of this conversation (a receipt told it) while it is in step with ours: None when the newest
+    turn was served by a backend without one, or when `loose_turns` since then may have moved it without a commit."""
 
     stage: StageCode | None = None
     form: Form = field(default_factory=dict[str, FieldValue])
     dialogue: Dialogue = field(default_factory=Dialogue)
     version: int = 0
     transcript: tuple[Message, ...] = ()
+    memory: str | None = None
+    loose_turns: int = 0
 
     @property
     def phase(self) -> Phase:

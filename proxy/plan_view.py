@@ -34,7 +34,7 @@ class PlanView:
         """Take the newest plan. One that cannot be read or is invalid changes nothing."""
         try:
             newest = await self._store.latest()
-        except Exception as error:             # whatever it is, the poll must go on: this is how a kill switch arrives
+        except Exception as error:  # whatever it is, the poll must go on: this is how a kill switch arrives
             log.warning("plan_not_read", error_type=type(error).__name__, kept_version=self._plan and self._plan.version)
             return
         if self._plan is None or newest.version != self._plan.version:

@@ -77,8 +77,9 @@ class Doors:
         """What all doors share. Whatever happens inside, the caller gets an envelope in its own manner."""
         profile, session_id = _DEFAULT, None
         try:
-            client = await self._caller(request, scope)
+            client = await self._caller(request)
             profile = Profile.from_row(client.profile)
+            require_scope(client, scope)
             body = body_from_object(model, object_from_bytes(await _body(request)))
             session_id = body.session_id if isinstance(body, ChatBody) else None
             return await handle(request, client, profile, body)
@@ -119,9 +120,8 @@ class Doors:
             raise Refusal(ErrorType.SESSION_NOT_FOUND)
         return Response(get_info_answer(info_value(state.form, body.key)), media_type=JSON_TYPE)
 
-    async def _caller(self, request: Request, scope: str) -> Client:
+    async def _caller(self, request: Request) -> Client:
         client = await self._auth.client(request.headers.get("x-api-key"), request.headers.get("authorization"))
-        require_scope(client, scope)
         bind_contextvars(client_id=client.client_id, tenant_id=client.tenant_id)
         return client
 

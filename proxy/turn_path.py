@@ -261,6 +261,7 @@ def _facts(open_turn: OpenTurn) -> dict[str, str | int]:
         "route.reason": open_turn.route.reason,
         "plan.version": open_turn.route.plan_version,
         "event.type": EVENT_TYPES[type(open_turn.request.turn.event)],
+        "request.id": open_turn.request.turn.request_id,
     }
 
 

@@ -6,6 +6,7 @@ then is decided here: a backend whose memory has moved finishes and commits; any
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 
 import structlog
 from starlette.responses import StreamingResponse
@@ -74,8 +75,9 @@ class TurnRun:
     async def _tell(self) -> None:
         renderer = SseRenderer(self._manner)
         try:
-            async for event in self._path.run(self._open_turn, self._progress):
-                await self._put(renderer.feed(event))
+            async with aclosing(self._path.run(self._open_turn, self._progress)) as events:
+                async for event in events:
+                    await self._put(renderer.feed(event))
         except Refusal as refusal:
             await self._put(self._error(refusal))
         except asyncio.CancelledError:

@@ -8,6 +8,7 @@ lost lease or a moved version leaves every table untouched.
 import asyncio
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -215,6 +216,7 @@ def _opened(row: Mapping[str, Any], lease: str) -> OpenedSession:
     if row["invalid_turns"]:
         # Counted from the failure rows since the last commit: a failed turn commits nothing, and any replica may take the next one.
         state = state.with_dialogue(invalid_turns=row["invalid_turns"])
+    state = replace(state, memory=row["memory"] if not row["loose_turns"] else None, loose_turns=row["loose_turns"])
     pin = None
     if row["backend"] is not None:
         pin = Pin(

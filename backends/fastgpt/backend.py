@@ -77,7 +77,7 @@ class FastGptBackend(Backend):
             request = self._request(turn, session)
             reply = FastGptReply(self._config, session, turn.received_at)
             broken: BackendError | None = None
-            async with self._client.completion(request.body) as upstream:
+            async with self._client.completion(request.body, request_id=turn.request_id) as upstream:
                 answer = FastGptAnswer(upstream.status, reply)
                 while True:
                     try:
@@ -96,7 +96,7 @@ class FastGptBackend(Backend):
             for part in finished.rest:
                 watch.see(part)
                 yield part
-            yield self._replied(turn, session, finished, watch)
+            yield self._replied(turn, session, finished, watch, request.chat_id)
         except BackendError as error:
             was_taken = error.failure.kind is not FailureKind.UNREACHABLE
             yield self._failed(turn, error.failure, watch)
@@ -126,7 +126,7 @@ class FastGptBackend(Backend):
     def _request(self, turn: Turn, session: SessionState) -> CompletionRequest:
         if self._is_shadow:
             return shadow_request(self._config, turn, session, fresh_id=self._new_id())
-        return live_request(self._config, turn, session)
+        return live_request(self._config, turn, session, fresh_id=self._new_id()[:12])
 
     def _write_field(self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch") -> Iterator[ReplyEvent]:
         """A field written from outside never reaches the upstream as a turn: it rides along with the next completion."""
@@ -144,7 +144,7 @@ class FastGptBackend(Backend):
         reply = Reply(stage=stage, text="", patch=patch, handoff_reason=after.dialogue.handoff_reason)
         yield Replied(self._outcome(turn, watch, reply=reply), after)
 
-    def _replied(self, turn: Turn, session: SessionState, finished: FinishedReply, watch: "_Stopwatch") -> Replied:
+    def _replied(self, turn: Turn, session: SessionState, finished: FinishedReply, watch: "_Stopwatch", chat_id: str) -> Replied:
         told = finished.reply
         after = follow(session, turn, told.stage, told.patch, told.handoff_reason)
         reply = replace(told, handoff_reason=after.dialogue.handoff_reason)
@@ -152,18 +152,26 @@ class FastGptBackend(Backend):
         if overheard:  # served as today, and somebody is told: this is what an alert listens for
             log.error("safety_missed", turn_id=turn.turn_id, reasons=overheard, stage_code=told.stage)
         violations = (*finished.violations, *(f"missed_safety:{reason}" for reason in overheard))
-        outcome = self._outcome(turn, watch, reply=reply)
+        outcome = self._outcome(turn, watch, reply=reply, memory=chat_id)
         return Replied(replace(outcome, violations=violations, model_calls=finished.model_calls), after)
 
     def _failed(self, turn: Turn, failure: BackendFailure, watch: "_Stopwatch") -> Failed:
         return Failed(self._outcome(turn, watch, failure=failure))
 
-    def _outcome(self, turn: Turn, watch: "_Stopwatch", *, reply: Reply | None = None, failure: BackendFailure | None = None) -> Outcome:
+    def _outcome(
+        self,
+        turn: Turn,
+        watch: "_Stopwatch",
+        *,
+        reply: Reply | None = None,
+        failure: BackendFailure | None = None,
+        memory: str | None = None,
+    ) -> Outcome:
         return Outcome(
             backend=self.name,
             reply=reply,
             failure=failure,
-            receipt=Receipt(backend=self.name, build=self._config.build, turn_id=turn.turn_id),
+            receipt=Receipt(backend=self.name, build=self._config.build, turn_id=turn.turn_id, memory=memory),
             first_text_ms=watch.first_text_ms,
             total_ms=watch.elapsed_ms(),
         )

@@ -42,11 +42,12 @@ class FastGptClient:
         self._completions_url = httpx.URL(config.completions_url)
 
     @asynccontextmanager
-    async def completion(self, body: Mapping[str, Any]) -> AsyncGenerator["Completion"]:
-        """Send one call and hold its response open. Raises BackendError."""
+    async def completion(self, body: Mapping[str, Any], *, request_id: str = "") -> AsyncGenerator["Completion"]:
+        """Send one call and hold its response open. `request_id` lets an operator find the call in the upstream's own log.
+        Raises BackendError."""
         begun = asyncio.get_running_loop().time()
         until = begun + min(self._config.first_byte_s, self._config.total_s)
-        response = await self._send("POST", self._completions_url, orjson.dumps(body), until=until)
+        response = await self._send("POST", self._completions_url, orjson.dumps(body), until=until, request_id=request_id)
         completion = Completion(self._config, response, begun)
         try:
             yield completion
@@ -93,10 +94,14 @@ class FastGptClient:
             with anyio.move_on_after(_CLOSE_S, shield=True):
                 await response.aclose()
 
-    async def _send(self, method: str, url: httpx.URL | str, content: bytes | None, *, until: float) -> httpx.Response:
+    async def _send(
+        self, method: str, url: httpx.URL | str, content: bytes | None, *, until: float, request_id: str = ""
+    ) -> httpx.Response:
         """The response with its body unread. `until` is on the loop's clock."""
         try:
             request = httpx.Request(method, url, content=content, headers=self._headers, extensions=self._extensions)
+            if request_id:
+                request.headers["x-request-id"] = request_id
             async with asyncio.timeout_at(until):
                 return await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:

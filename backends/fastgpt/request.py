@@ -10,11 +10,13 @@ from typing import Any
 from urllib.parse import quote
 
 from backends.fastgpt.config import FastGptConfig
+from domain.events import is_blank
 from domain.session import SessionState
 from domain.turn import Turn
 
 _CHINA = timezone(timedelta(hours=8), "Asia/Shanghai")
 _DIGEST_CHARS = 32
+STARTED = "【会话开始】"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,24 +25,46 @@ class CompletionRequest:
     body: Mapping[str, Any]
 
 
-def live_request(config: FastGptConfig, turn: Turn, session: SessionState) -> CompletionRequest:
-    variables: dict[str, Any] = dict(config.extra)
-    if config.resend_form == "always":
-        variables |= _form_variables(config, session)
+def live_request(config: FastGptConfig, turn: Turn, session: SessionState, *, fresh_id: str) -> CompletionRequest:
+    """The session's chat while FastGPT's memory of it is in step with ours; else a chat nobody used before, seeded like a shadow's: the
+    session was served elsewhere, or a turn moved FastGPT's memory and was never committed here."""
+    is_new = session.stage is None
+    chat_id = chat_id_of(config, turn.tenant_id, turn.session_id)
+    if session.memory is None and not (is_new and not session.loose_turns):
+        chat_id = f"{chat_id}-{fresh_id}"
+    elif session.memory is not None:
+        chat_id = session.memory
+    if session.memory is None and not is_new:
+        variables, earlier = _seed(config, session)
+    else:
+        variables, earlier = dict(config.extra), list[dict[str, str]]()
+        if config.resend_form == "always":
+            variables |= _form_variables(config, session)
     if config.send_now:
         variables[config.now_variable] = china_time(turn.received_at)
-    return _request(chat_id_of(config, turn.tenant_id, turn.session_id), turn.turn_id, variables, [], turn.text)
+    return _request(chat_id, turn.turn_id, variables, earlier, _spoken(turn))
 
 
 def shadow_request(config: FastGptConfig, turn: Turn, session: SessionState, *, fresh_id: str) -> CompletionRequest:
     """`fresh_id`: never used before. It also names the answer, because some releases refuse an answer id they have seen."""
-    variables: dict[str, Any] = {**config.extra, **_form_variables(config, session), config.now_variable: china_time(turn.received_at)}
+    variables, earlier = _seed(config, session)
+    variables[config.now_variable] = china_time(turn.received_at)
+    return _request(f"{config.chat_id_prefix}shadow-{fresh_id}", fresh_id, variables, earlier, _spoken(turn))
+
+
+def _seed(config: FastGptConfig, session: SessionState) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """All that a conversation had reached, for a chat that has no memory of it: variables and earlier messages."""
+    variables: dict[str, Any] = {**config.extra, **_form_variables(config, session)}
     if session.stage is not None:
         variables[config.stage_variable] = session.stage.value
     dialogue = session.dialogue.as_json() if config.pending_variables else {}
     variables |= {name: dialogue[key] for key, name in config.pending_variables.items() if key in dialogue}
-    earlier = [{"role": message.role, "content": message.text} for message in session.transcript]
-    return _request(f"{config.chat_id_prefix}shadow-{fresh_id}", fresh_id, variables, earlier, turn.text)
+    return variables, [{"role": message.role, "content": message.text} for message in session.transcript]
+
+
+def _spoken(turn: Turn) -> str:
+    """A conversation may open without a word; FastGPT refuses an empty question, and its workflow knows this one."""
+    return STARTED if is_blank(turn.text) else turn.text
 
 
 def chat_id_of(config: FastGptConfig, tenant_id: str, session_id: str) -> str:
@@ -56,9 +80,10 @@ def china_time(moment: datetime) -> str:
 
 
 def _form_variables(config: FastGptConfig, session: SessionState) -> dict[str, Any]:
-    """Only what has a value: an empty one would erase."""
+    """What the form holds. A field that was cleared travels as an empty text, which erases it upstream too; one that was never known
+    does not travel: it would erase what the workflow may know."""
     form = session.form
-    return {name: form[key] for key, name in config.variables.items() if form.get(key) is not None}
+    return {name: "" if form[key] is None else form[key] for key, name in config.variables.items() if key in form}
 
 
 def _request(chat_id: str, answer_id: str, variables: dict[str, Any], earlier: list[dict[str, str]], text: str) -> CompletionRequest:

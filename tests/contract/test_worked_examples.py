@@ -3,6 +3,7 @@
 `make golden` rewrites tests/golden/contract/*.txt; a change there is a change of the wire and is reviewed like one.
 """
 
+import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -50,7 +51,7 @@ class Scene:
 
 @pytest_asyncio.fixture
 async def scene(database) -> AsyncGenerator[Scene]:
-    model, clock = ScriptedModel(cut=lambda text: text.splitlines(keepends=True)), FixedClock(NOON)
+    model, clock = ScriptedModel(cut=lambda text: re.findall(r"[^。]*。?", text)[:-1]), FixedClock(NOON)
     async with open_saver(database.app_dsn, "langgraph") as checkpoints:
         backends = {
             BackendName.LANGGRAPH: LangGraphBackend(model, checkpoints, clock),
@@ -65,7 +66,7 @@ START = ("【会话开始】",)
 READY = ("准备好了", "<state>1002</state>请问事故中有没有人员受伤？")
 POLE = (
     "没有人受伤，我倒车撞到柱子了",
-    '<state>1002</state><form>{"fields":{"jdcsl":1,"sgyy":"倒车"},"answer":"valid","safety":"none"}</form>好的，人没事就好。\n'
+    '<state>1002</state><form>{"fields":{"jdcsl":1,"sgyy":"倒车"},"answer":"valid","safety":"none"}</form>好的，人没事就好。'
     "请问您现在还在事故现场吗？",
 )
 REST_SINGLE = (

@@ -38,6 +38,7 @@ class House:
     view: PlanView
     doors: Doors
     database: Database
+    backends: Mapping[BackendName, Any]
     keys: dict[str, str] = field(default_factory=dict)
 
     async def add_caller(self, name: str = "acme", *, tenant: str = "t1", scopes: tuple[str, ...] = SCOPES, **profile: Any) -> str:
@@ -95,7 +96,9 @@ async def open_house(
         doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=PEPPER), path=path, store=store, clock=clock)
         app = build_app(doors, {})
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://proxy") as http:
-            house = House(app=app, http=http, pool=pool, store=store, plans=plans, view=view, doors=doors, database=database)
+            house = House(
+                app=app, http=http, pool=pool, store=store, plans=plans, view=view, doors=doors, database=database, backends=backends
+            )
             await house.publish(
                 default=default, callers={}, override=None, shadow={"sample_ppm": PPM, "callers": {}}, traffic=INITIAL_PLAN["traffic"]
             )

@@ -12,16 +12,27 @@ from httpx_aiohttp import AiohttpTransport
 from backends.fastgpt.backend import FastGptBackend
 from backends.fastgpt.config import FastGptConfig
 from domain.backend_name import BackendName
+from domain.errors import StoreUnavailable
+from domain.stages import StageCode
 from sim.fastgpt.server import Options, app_of
 from sim.model.server import Behaviour, ModelServer
 from tests.fakes.house import House, open_house
-from tests.fakes.scripted_backend import ScriptedBackend
+from tests.fakes.scripted_backend import ScriptedBackend, good_reply
 from tests.proxy.test_turn_path import events
 from wiring.clock import SystemClock
 
 pytestmark = [pytest.mark.contract, pytest.mark.integration]
 
 KEY = "fastgpt-faults-0001"
+PENDING = {
+    "pending_question": "pending",
+    "candidates": "candidates",
+    "photo_failures": "photo_failures",
+    "no_response_count": "no_reply_count",
+}
+TO_PHOTOS = (
+    "【会话开始】", "准备好了", "没有人受伤，我自己倒车撞到柱子了，我开的车", "还在现场，十分钟前发生的", "没有电动车也没有摩托车", "好了",
+)  # fmt: skip
 FAULTS = ("drop_mid_stream", "garbage", "http_error_body", "html_504", "node_error")
 
 
@@ -51,7 +62,9 @@ async def upstream(database) -> AsyncGenerator[Upstream]:
         listening(app_of(Options(model_url=f"{model_url}/v1", keys=(KEY,)))) as url,
         AiohttpTransport() as http,
     ):
-        fastgpt = FastGptBackend(FastGptConfig(base_url=url, api_key=KEY, chat_secret="s", app_id="a"), http, SystemClock())
+        fastgpt = FastGptBackend(
+            FastGptConfig(base_url=url, api_key=KEY, chat_secret="s", app_id="a", pending_variables=PENDING), http, SystemClock()
+        )
         backends = {BackendName.FASTGPT: fastgpt, BackendName.LANGGRAPH: ScriptedBackend()}
         async with open_house(database, backends, SystemClock(), default=BackendName.FASTGPT) as house:
             yield Upstream(house, url)
@@ -100,3 +113,65 @@ async def test_a_conversation_with_the_simulated_fastgpt_streams_and_stores_what
     assert stored is not None
     assert dict(told)["formUpdate"] == {"formUpdate": {key: value for key, value in stored.form.items() if value is not None}}
     assert (stored.form["ywrysw"], stored.form["jdcsl"], stored.form["sgyy"]) == (False, 1, "倒车")
+
+
+async def walk(house: House, session: str, *texts: str) -> str:
+    """The stage a conversation has reached; every turn must succeed."""
+    answer: dict[str, str] = {}
+    for text in texts:
+        answer = (await house.chat(session, text)).json()
+        assert answer["code"] == "200", answer
+    return answer["nextStageCode"]
+
+
+@pytest.mark.parametrize("fault", ["commit", "html_504"])
+async def test_a_photo_is_not_skipped_when_fastgpt_moved_and_we_did_not(upstream: Upstream, session, monkeypatch, fault):
+    """FastGPT has advanced its own memory; ours stayed. The retry goes on from where *we* are, on a chat that is seeded so."""
+    house = upstream.house
+    assert await walk(house, session, *TO_PHOTOS, "【拍摄完成】") == "2002"
+    if fault == "commit":
+
+        async def fails(record):
+            raise StoreUnavailable("commit")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(house.store, "commit", fails)
+            assert (await house.chat(session, "【拍摄完成】")).json()["code"] == "500"
+    else:
+        await upstream.plant(html_504=1.0)
+        assert (await house.chat(session, "【拍摄完成】")).json()["code"] == "500"
+        await upstream.plant(html_504=0.0)
+    assert await walk(house, session, "【拍摄完成】") == "2003"
+    assert await walk(house, session, "【拍摄完成】") == "2004"
+
+
+async def test_the_kill_switch_takes_a_conversation_over_where_it_stands(upstream: Upstream, session):
+    house = upstream.house
+    await house.publish(default=BackendName.LANGGRAPH)
+    langgraph = house.backends[BackendName.LANGGRAPH]
+    langgraph.script = lambda turn, state: good_reply(turn, state, stage=StageCode.SINGLE_REAR, patch={"ywrysw": False, "jdcsl": 1})
+    await house.chat(session, "好了")
+    await house.publish(override=BackendName.FASTGPT)
+    assert await walk(house, session, "【拍摄完成】", "【拍摄完成】") == "2004"
+    await house.publish(override=None)
+    await house.chat(session, "然后呢")
+    assert langgraph.sessions[-1].stage is StageCode.SINGLE_PLATE
+
+
+async def test_a_field_that_was_cleared_stays_cleared(upstream: Upstream, session):
+    house = upstream.house
+    await walk(house, session, *TO_PHOTOS[:3])
+    before = await house.store.read("t1", session)
+    assert before is not None
+    assert before.form["sgyy"] == "倒车"
+    await house.call("/set_info", {"sessionId": session, "key": "sgyy", "value": None})
+    answer = (await house.chat(session, "还在现场")).json()
+    assert "sgyy" not in answer["formUpdate"]
+    after = await house.store.read("t1", session)
+    assert after is not None
+    assert after.form["sgyy"] is None
+
+
+async def test_a_conversation_may_open_without_a_word(upstream: Upstream, session):
+    answer = (await upstream.house.chat(session, "")).json()
+    assert (answer["code"], answer["nextStageCode"]) == ("200", "1001")

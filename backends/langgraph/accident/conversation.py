@@ -28,7 +28,7 @@ async def _ask(run: TurnRun, draft: Draft) -> None:
     messages = briefing(draft, run.prompts, run.rejection)
     run.said, run.rejection = None, None
     run.model_calls += 1
-    run.live = LiveReply(run.model.stream(messages, request_id=run.turn.turn_id))
+    run.live = LiveReply(run.model.stream(messages, request_id=run.turn.request_id or run.turn.turn_id))
     try:
         head = await run.live.head()
     except MalformedReply as error:

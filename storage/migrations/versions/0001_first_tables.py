@@ -56,7 +56,8 @@ CREATE FUNCTION app.open_session(
     p_token uuid, p_lease_seconds double precision, p_transcript integer
 ) RETURNS TABLE (
     stored_hash bytea, stored_reply jsonb, form_data jsonb, dialogue jsonb, stage_code text, state_version integer,
-    backend text, route_reason text, plan_version bigint, bucket integer, is_sampled boolean, transcript jsonb, invalid_turns bigint
+    backend text, route_reason text, plan_version bigint, bucket integer, is_sampled boolean, transcript jsonb, invalid_turns bigint,
+    memory text, loose_turns bigint
 ) LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 DECLARE
     answer record;
@@ -73,12 +74,16 @@ BEGIN
         SELECT * INTO answer FROM app.stored_answer(p_tenant, p_client, p_key, p_event);
         IF FOUND THEN
             DELETE FROM app.session_leases l WHERE l.tenant_id = p_tenant AND l.session_id = p_session AND l.token = p_token;
+        ELSE
+            -- An expired key is free again; its old row would make the commit fail.
+            DELETE FROM app.idempotency_records i
+            WHERE i.tenant_id = p_tenant AND i.client_id = p_client AND i.idempotency_key = p_key;
         END IF;
     END IF;
     IF answer.stored_reply IS NOT NULL THEN
         RETURN QUERY
             SELECT answer.stored_hash, answer.stored_reply, NULL::jsonb, NULL::jsonb, NULL::text, 0,
-                   NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint;
+                   NULL::text, NULL::text, NULL::bigint, NULL::integer, NULL::boolean, NULL::jsonb, 0::bigint, NULL::text, 0::bigint;
         RETURN;
     END IF;
 
@@ -91,7 +96,15 @@ BEGIN
                       ORDER BY t.version DESC LIMIT p_transcript) t),
                (SELECT count(*) FROM app.turns f
                 WHERE f.tenant_id = p_tenant AND f.session_id = p_session AND f.version = coalesce(s.state_version, 0)
-                  AND f.status = 'failed' AND f.outcome #>> '{failure,kind}' IN ('malformed', 'invalid_stage'))
+                  AND f.status = 'failed' AND f.outcome #>> '{failure,kind}' IN ('malformed', 'invalid_stage')),
+               -- The upstream memory that holds the session: that of the newest spoken turn, if its backend has one.
+               (SELECT t.outcome #>> '{receipt,memory}' FROM app.turns t
+                WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.status = 'committed' AND t.output_text IS NOT NULL
+                ORDER BY t.version DESC LIMIT 1),
+               -- Turns that may have moved an upstream's memory without a commit of ours.
+               (SELECT count(*) FROM app.turns f
+                WHERE f.tenant_id = p_tenant AND f.session_id = p_session AND f.version = coalesce(s.state_version, 0)
+                  AND f.status <> 'committed' AND f.outcome #>> '{failure,kind}' IS DISTINCT FROM 'unreachable')
         FROM (SELECT 1) AS one
         LEFT JOIN app.accident_sessions s ON s.tenant_id = p_tenant AND s.session_id = p_session
         LEFT JOIN app.accident_state st ON st.tenant_id = p_tenant AND st.session_id = p_session;
