@@ -173,6 +173,17 @@ async def test_a_keyed_reply_is_stored_with_its_turn_and_found_without_a_lease(s
     await store.release(turn, holder.lease)
 
 
+async def test_an_expired_key_is_free_again(store, pool, request):
+    turn = fresh(request)
+    opened = await store.open(turn, idempotency_key="k3")
+    await store.commit(a_record(turn, opened, idempotency_key="k3", request_hash=b"1", stored_reply={"version": 1}))
+    await pool.execute("UPDATE app.idempotency_records SET expires_at = now() - interval '1 s' WHERE idempotency_key = 'k3'")
+    again = fresh(request)
+    opened = await store.open(again, idempotency_key="k3")
+    assert opened.stored is None
+    assert await store.commit(a_record(again, opened, idempotency_key="k3", request_hash=b"2", stored_reply={"version": 2})) == 2
+
+
 async def test_another_clients_key_of_the_same_name_is_another_key(store, request):
     turn = fresh(request)
     opened = await store.open(turn, idempotency_key="k2")
