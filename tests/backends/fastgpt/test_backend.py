@@ -115,7 +115,9 @@ async def test_a_turn_is_answered_event_by_event(
     outcome = last.outcome
     assert outcome.reply is not None
     assert (outcome.reply.stage, outcome.reply.text, outcome.reply.patch) == ("1002", "请问时间？", patch)
-    assert outcome.receipt == Receipt(backend=BackendName.FASTGPT, build="fastgpt-4.11.1", turn_id="turn-1")
+    assert outcome.receipt is not None
+    assert outcome.receipt.memory is not None
+    assert outcome.receipt == Receipt(backend=BackendName.FASTGPT, build="fastgpt-4.11.1", turn_id="turn-1", memory=outcome.receipt.memory)
     assert outcome.first_text_ms is not None
     assert 0 < outcome.first_text_ms < outcome.total_ms
     assert last.after.form == patch

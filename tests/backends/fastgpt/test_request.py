@@ -25,16 +25,22 @@ def known(session: SessionState) -> SessionState:
     )
 
 
-def test_a_live_call_carries_the_new_message_alone(
+def live(config: FastGptConfig, turn: Any, session: SessionState, fresh_id: str = "fresh") -> Any:
+    return live_request(config, turn, session, fresh_id=fresh_id)
+
+
+def test_a_live_call_in_step_carries_the_new_message_alone(
     make_config: Callable[..., Any], make_turn: Callable[..., Any], known: SessionState
 ) -> None:
-    request = live_request(make_config(), make_turn("【用户无回复】"), known)
+    request = live(make_config(), make_turn("【用户无回复】"), replace(known, memory="cf-the-chat"))
+    assert request.chat_id == "cf-the-chat"
     assert request.body == {
-        "chatId": request.chat_id,
+        "chatId": "cf-the-chat",
         "stream": True,
         "detail": True,
         "responseChatItemId": "turn-1",
-        "variables": {"plateNo": "京A12345", "injured": False},
+        # A field that was cleared travels as an empty text; one that was never known does not travel.
+        "variables": {"plateNo": "京A12345", "injured": False, "accidentType": ""},
         "messages": [{"dataId": "turn-1-q", "role": "user", "content": "【用户无回复】"}],
     }
 
@@ -42,17 +48,46 @@ def test_a_live_call_carries_the_new_message_alone(
 def test_a_live_call_may_leave_the_form_to_the_upstream_and_add_what_is_configured(
     make_config: Callable[..., Any], make_turn: Callable[..., Any], known: SessionState
 ) -> None:
-    assert "variables" not in live_request(make_config(resend_form="never"), make_turn(), known).body
+    in_step = replace(known, memory="cf-the-chat")
+    assert "variables" not in live(make_config(resend_form="never"), make_turn(), in_step).body
     config = make_config(resend_form="never", extra={"channel": "app"}, send_now=True)
-    assert live_request(config, make_turn(), known).body["variables"] == {"channel": "app", "now": "2026-07-27 15:30:00"}
+    assert live(config, make_turn(), in_step).body["variables"] == {"channel": "app", "now": "2026-07-27 15:30:00"}
 
 
-def test_a_live_chat_stays_the_same_over_the_turns_of_a_session(make_config: Callable[..., Any], make_turn: Callable[..., Any]) -> None:
+def test_a_new_session_begins_in_the_chat_that_its_id_names(make_config: Callable[..., Any], make_turn: Callable[..., Any]) -> None:
     config, empty = make_config(), SessionState()
-    first = live_request(config, make_turn(turn_id="t1"), empty).chat_id
-    assert live_request(config, make_turn(turn_id="t2"), empty).chat_id == first
-    assert live_request(config, make_turn(session_id="session-2"), empty).chat_id != first
-    assert live_request(config, make_turn(tenant_id="tenant-2"), empty).chat_id != first
+    first = live(config, make_turn(), empty)
+    assert first.chat_id == chat_id_of(config, make_turn().tenant_id, make_turn().session_id)
+    assert "variables" not in first.body
+    assert live(config, make_turn(session_id="session-2"), empty).chat_id != first.chat_id
+    assert live(config, make_turn(tenant_id="tenant-2"), empty).chat_id != first.chat_id
+
+
+def test_a_session_out_of_step_goes_on_in_a_fresh_chat_that_is_told_everything(
+    make_config: Callable[..., Any], make_turn: Callable[..., Any], known: SessionState
+) -> None:
+    """Served elsewhere since, or moved upstream by a turn that was never committed here."""
+    config = make_config(pending_variables={"pending_question": "pending"})
+    request = live(config, make_turn("好"), known, "f1")
+    assert request.chat_id.endswith("-f1")
+    assert request.body["variables"] == {
+        "plateNo": "京A12345", "injured": False, "accidentType": "", "stage_code": "1002", "pending": "ASK_PLATE_1",
+    }  # fmt: skip
+    assert [message["content"] for message in request.body["messages"]] == ["我追尾了", "请问车牌？", "好"]
+
+
+def test_a_first_turn_that_failed_is_tried_again_in_a_fresh_chat(make_config: Callable[..., Any], make_turn: Callable[..., Any]) -> None:
+    config = make_config()
+    again = live(config, make_turn(), SessionState(loose_turns=1), "f1")
+    assert again.chat_id == f"{chat_id_of(config, make_turn().tenant_id, make_turn().session_id)}-f1"
+    assert len(again.body["messages"]) == 1
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\u200b"])
+def test_a_blank_opening_is_sent_as_its_event(make_config: Callable[..., Any], make_turn: Callable[..., Any], text: str) -> None:
+    make_config: Callable[..., Any], make_turn: Callable[..., Any], text: str
+) -> None:
+    assert live(make_config(), make_turn(text), SessionState()).body["messages"][-1]["content"] == "【会话开始】"
 
 
 def test_a_chat_id_can_not_be_worked_out_without_the_secret(make_config: Callable[..., Any]) -> None:
@@ -92,6 +127,7 @@ def test_a_shadow_call_is_seeded_with_form_stage_clock_and_transcript(
         "channel": "app",
         "plateNo": "京A12345",
         "injured": False,
+        "accidentType": "",
         "stage_code": "1002",
         "now": "2026-07-27 15:30:00",
         "pending": "ASK_PLATE_1",
@@ -111,7 +147,7 @@ def test_a_shadow_of_a_first_turn_names_no_stage(make_config: Callable[..., Any]
 
 def test_a_shadow_chat_is_never_the_live_one(make_config: Callable[..., Any], make_turn: Callable[..., Any], session: SessionState) -> None:
     turn = make_turn(session_id="shadow-f1")
-    assert shadow_request(make_config(), turn, session, fresh_id="f1").chat_id != live_request(make_config(), turn, session).chat_id
+    assert shadow_request(make_config(), turn, session, fresh_id="f1").chat_id != live(make_config(), turn, session).chat_id
 
 
 def test_time_is_told_as_it_is_in_shanghai(make_turn: Callable[..., Any]) -> None:
