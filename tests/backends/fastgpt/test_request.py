@@ -85,8 +85,6 @@ def test_a_first_turn_that_failed_is_tried_again_in_a_fresh_chat(make_config: Ca
 
 @pytest.mark.parametrize("text", ["", "  ", "\u200b"])
 def test_a_blank_opening_is_sent_as_its_event(make_config: Callable[..., Any], make_turn: Callable[..., Any], text: str) -> None:
-    make_config: Callable[..., Any], make_turn: Callable[..., Any], text: str
-) -> None:
     assert live(make_config(), make_turn(text), SessionState()).body["messages"][-1]["content"] == "【会话开始】"
 
 
