@@ -18,34 +18,95 @@ class Verdict(StrEnum):
 
 
 _TRADITIONAL = str.maketrans(
-    "傷沒無頭暈雙對們車護醫現場員個麼嗎問題這邊說話過還開關點樣動腳腰膝臉斷壓撞雖體後來聽見覺難嚴長時間誰",
-    "伤没无头晕双对们车护医现场员个么吗问题这边说话过还开关点样动脚腰膝脸断压撞虽体后来听见觉难严长时间谁",
+    "傷沒無頭暈雙對們車護醫現場員個麼嗎問題這邊說話過還開關點樣動腳腰膝臉斷壓撞雖體後來聽見覺難嚴長時間誰搶腫癱氣脈門輪損軋飛幾兩爺媽嬰婦險",
+    "伤没无头晕双对们车护医现场员个么吗问题这边说话过还开关点样动脚腰膝脸断压撞虽体后来听见觉难严长时间谁抢肿瘫气脉门轮损轧飞几两爷妈婴妇险",
 )
 _HOMOPHONES = {"受商": "受伤", "首伤": "受伤", "手伤": "受伤", "流雪": "流血", "骨者": "骨折", "晕到": "晕倒"}
+# An idiom goes only where it cannot be the end of a killing (`撞死｜路边`) or the start of another word (`死｜机动车`, `伤｜心脏`).
 _IDIOMS = re.compile(
-    r"他妈的|妈的|特么|吓死|气死|累死|急死|烦死|堵死|冤死|笑死|热死|冻死|该死|死机|死角|死胡同|死板|死活|拼死|死心|死路|心疼|"
-    r"头疼的是|头疼这|伤脑筋|伤心|伤感情|烧钱|火气|发火|恼火|火大|冒火|上火|火急|火车站|酒店|白酒厂|查酒驾"
+    r"他妈的|妈的|特么|(?<![撞压轧碾砸辗打摔人])(?:吓死|气死|累死|急死|烦死|堵死|冤死|笑死|热死|冻死|该死|拼死|伤脑筋|伤感情|伤心(?!脏|口)|"
+    r"死机(?!动)|死角|死胡同|死板|死路一条|死心(?=塌|眼|了?$|了?[,，。]))|"
+    r"心疼(?:死)?(?:我|他|她|这|那|自己|刚|新|爱|买|辆|台|的|了){0,4}(?:车(?!上|里|内|主)|钱|漆)|头疼(?:的是|这)(?![我他她老小孩乘司那人])"
 )
+_HEARTACHE = re.compile(r"(?:心疼|头疼的是|头疼这)(?:死(?:我)?了?)?")  # pity or pain: a question tells
+
+_PART = (
+    r"(?:车身|车门|车头|车尾|车顶|车漆|车窗|车灯|保险杠|前杠|后杠|漆|大灯|尾灯|后视镜|倒车镜|轮胎|轮毂|叶子板|翼子板|引擎盖|机盖|底盘)"
+    r"(?:面|皮)?"
+)
+_CAR = r"车(?:辆|子)?"
+_VEHICLE_SUBJECT = (
+    r"(?:^|(?<=[,，。.！!；;、\n])|(?<=没事)|(?<=没受伤)|(?<=没有受伤)|(?<=平安)|(?=就是|只是|但是|不过|可是))"
+    r"(?:就是|只是|只有|但是?|不过|可是|然后|主要是?)?[我你他她们的两这那辆台部前后左右边侧面只都也新旧小轿货黑白红色对双方自己家就是]{0,8}"
+)
+_VEHICLE_END = (
+    r"(?:了|的|啊|呢|点|一点|一点点|一块|一些|而已|严重|厉害){0,3}"
+    r"(?=$|[,，。.！!；;、\n]|但|不过|可是|就是|只是|人(?:员)?(?:都|也|全)?(?:没事|没有事|没受伤|没有受伤|平安))"
+)
+_HOW = r"(?:也|都|就|只|只是|有点|稍微|轻微)?"
+_BY_SOMEBODY = r"被(?:对方|别人|他|人|前车|后车|一辆)?(?:的?车)?给?"
 _HURT_VEHICLE = re.compile(
-    r"(?:车辆?|车子|车身|车门|车头|车尾|保险杠|前杠|后杠|漆|大灯|后视镜|轮胎|叶子板|底盘)(?:面|皮)?"
-    r"(?:也|都|就|只|只是|有点|稍微|轻微)?(?:受|碰|刮|擦|撞)?伤"
+    f"{_VEHICLE_SUBJECT}(?:{_PART}{_HOW}(?:受|碰|刮|擦|撞|划|蹭|剐|磕)伤|{_CAR}{_HOW}(?:受|刮|擦|划|蹭|剐)伤|"
+    f"(?:{_CAR}|{_PART})(?:的)?[左右前后][侧边面部方]{_HOW}(?:刮|擦|划|蹭|剐)伤|"
+    f"(?:{_CAR}|{_PART}){_HOW}{_BY_SOMEBODY}(?:碰|刮|擦|撞|划|蹭|剐|磕|砸)伤){_VEHICLE_END}"
 )
+_MAYBE_HURT_VEHICLE = re.compile(f"{_VEHICLE_SUBJECT}{_CAR}{_HOW}(?:碰|撞|磕)伤{_VEHICLE_END}")  # the car was hurt, or hurt somebody
+_VEHICLE_LEFT = re.compile(f"(?:{_CAR}|{_PART})(?:都|也|倒是|倒|全都?|并){{0,2}}$")
 _SEPARABLE = re.compile(r"受(?:了|过|着|点|些|到|了点|了些|了轻|了重|了一?点儿?)伤|受的伤")
 _QUESTION_AND_ANSWER = re.compile(r"(?:人员)?(?:受伤|伤亡)(?:情况|人员|人数)?[:：]\s*(?:没有|没|无|0|零)(?=$|[,，。.;；])")
 
-_DEATH = r"死了|死人|死亡|去世|身亡|没气了|没呼吸|没了呼吸|没心跳|不行了|断气"
-_INJURY = (
-    r"受伤|伤者|伤员|轻伤|重伤|擦伤|扭伤|骨折|骨头断|流血|流了[^,，。]{0,3}血|出血|见血|昏迷|晕倒|头晕|晕|头疼|头痛|脖子疼|脖子痛|腰疼|腰痛|胸闷|"
-    r"胸口疼|疼|痛|恶心|想吐|呕吐|麻木|起不来|站不起来|磕破|摔破|撞到人|碰到人|压到人|刮到人|撞人|撞了人|人被撞|伤到人|伤了人|伤人|有人伤|"
-    r"伤了|伤到|伤亡|死伤"
+_PERSON = (
+    r"(?:行人|路人|老人|老太太?|老头|老奶奶|老爷爷|小孩|孩子|小朋友|小男孩|小女孩|男孩|女孩|男生|女生|男的|女的|娃|婴儿|宝宝|学生|大爷|大妈|大叔|阿姨|骑车的|骑(?:自行|电动|电瓶|摩托|三轮)车的|过马路的|走路的|"
+    r"奶奶|爷爷|骑手|外卖员|外卖小哥|快递员|环卫工|工人|交警|乘客|司机|孕妇|妇女|老婆|老公|儿子|女儿|我妈|我爸|人(?!行道|行横))"
 )
-_TERM = re.compile(f"{_DEATH}|{_INJURY}")
-_DEATH_TERM = re.compile(_DEATH)
+_COUNTED = r"(?:(?:一|两|二|三|四|几|好几|[0-9])?(?:个|位|名|群|对))?"
+_HIT = r"(?:撞|碰|压|刮|剐|蹭|轧|碾|顶|砸|夹|绊)"
+_HEAD = r"(?<![车前后里石木镜像龙码这那路两迎对掉调回机一])(?:头|额头)|脑袋|脑门"
+_BODY = (
+    f"(?:{_HEAD}|脸|眼睛|鼻子|鼻梁|嘴|牙|下巴|脖子|肩膀|锁骨|胳膊|手臂|手腕|手指|(?<!门把)(?<!扶)手|胸|胸口|肋骨|肚子|腰|(?<![靠椅])背|"
+    f"大腿|小腿|腿|膝盖|脚踝|脚|骨头)"
+)
+_BROKEN = (
+    r"(?:断|折|破|裂|肿|露|扭|崴|划|刮|剐|擦|磕|碰|夹|压|撞|砸|轧|碾|烫|青|麻|酸|卡|脱臼|变形|动不了|不能动|不行|抬不|"
+    r"看不见|看不清|睁不开|听不见|没知觉|没有知觉)"
+)
+# Denying one of these leaves every lesser injury open.
+_GRAVE = (
+    r"死了|死人|死亡|去世|身亡|没气了|没了?(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|没有(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|"
+    r"(?:没|没有|没了|无|失去|丧失)意识(?!到)|不行了|断气|咽气|(?:撞|压|轧|碾|砸|辗|摔|打)死|人(?:都|也|已经|就)?没了|没气息|遇难|(?:呼吸|心跳|脉搏|意识)(?:都|也|已经)?(?:没了|没有了|停|微弱|不清|模糊)|"
+    r"送医|住院|抢救|icu|重症|手术|缝针|缝了|担架|病危|病重|生命危险|人命|救命|奄奄一息|"
+    r"不省人事|[叫喊]不[醒应]|醒不过来|昏过去|昏死|昏了|休克|抽搐|抽筋|痉挛|白沫|神志不清|脑震荡|瘫[在倒]|命悬一线|呼吸困难|呼吸急促|呼吸不|喘不[上过了]|透不过气|上不来气|瘫痪|瘫了"
+)
+# Denying one of these speaks of everybody; denying any other word speaks of that complaint alone.
+_GENERAL = (
+    f"受伤|伤者|伤员|伤到人|伤了人|伤人|有人伤|伤亡|死伤|(?:撞|碰|压|轧|碾|砸|摔|磕|夹|弄)伤|{_HIT}(?:到|了|着)?人(?!行道|行横)|带到人|人被撞|"
+    r"人(?:都|也)?有(?:点|些)?事(?!要|找|先|故|情)|伤了|伤到|伤着"
+)
+_COMPLAINT = (
+    f"{_HIT}(?:到|了|倒|倒了|飞|飞了|上|着|翻|伤|伤了|死|死了)?{_COUNTED}{_PERSON}|[擦划]伤了?{_COUNTED}{_PERSON}|"
+    f"把{_COUNTED}{_PERSON}(?:都|也|给){{0,2}}(?:{_HIT}|带倒|弄倒|弄伤)|"
+    f"{_PERSON}(?:也|都|是|给|就){{0,2}}被[^,，。]{{0,6}}(?:{_HIT}|卡|困|甩|抛)|"
+    f"(?:对方|[我他她])(?:也|都)?被[^,，。]{{0,6}}{_HIT}(?:倒|昏|晕|伤)|(?<![车杠镜牌灯盖胎])被[撞甩抛弹]飞|"
+    f"{_BODY}(?:都|也|给|好像|全|摔|撞){{0,2}}(?:被[^,，。]{{0,4}})?{_BROKEN}|"
+    f"(?:{_HIT}|烫)(?:到|了|着|伤|伤了|住|住了|破|断)(?:我|他|她|对方|孩子|老人)?的?{_BODY}(?![垫踏刹架套机把盖轮挡面后景线车灯])|"
+    r"[一二两三四五六几0-9]死[一二两三四五六几0-9]伤|(?:满|浑身|全身|一身|一脸|都是|全是|好多|很多|大量)[^,，。]{0,2}血|"
+    r"内伤|外伤|脱臼|胸口闷|轻伤|重伤|擦伤|扭伤|骨折|骨裂|骨头断|流血|流了[^,，。]{0,3}血|出血|见血|吐血|昏迷|晕倒|头晕|晕|头疼|头痛|脖子疼|脖子痛|腰疼|腰痛|"
+    r"胸闷|憋气|胸口疼|疼|痛|恶心|想吐|呕吐|麻木|起不来|站不起来|磕破|摔破|撞破头|破了头"
+)
+_INJURY = f"{_GENERAL}|{_COMPLAINT}"
+_TERM = re.compile(f"{_GRAVE}|{_INJURY}")
+_GRAVE_TERM = re.compile(_GRAVE)
+_GENERAL_TERM = re.compile(_GENERAL)
 _RESCUE = re.compile(r"救护车|120|一二零|医院|急救")
-_RESCUE_VERB = re.compile(r"送|叫|去|要|打|喊|需|快来|派|拉")
+_RESCUE_VERB = re.compile(r"送|叫|去|要|打|喊|需|快来|派|拉|进")
+_RESCUE_CAME = re.compile(r"(?:车)?(?:都|已经|刚|正在|马上)?(?:来|到了|拉|接|把)")
 _SOFT = re.compile(
-    r"伤|死|磕|摔|撞头|碰头|哭|血|不舒服|难受|吓到|休克|倒地|倒在|躺|崴|扭到|破皮|破了皮|划破|肿|淤青|抬不起|怀孕|孕妇|气囊|翻车|侧翻|"
-    r"擦破|蹭破|捂着|发抖|卡在|没什么大|没啥大|大碍"
+    r"伤|死|磕|摔|撞头|碰头|哭|血|不舒服|难受|吓到|倒地|倒在|躺|崴|扭到|破皮|破了皮|划破|肿|淤青|抬不起|怀孕|孕妇|气囊|翻车|侧翻|"
+    r"擦破|蹭破|捂着|发抖|卡在|没什么大|没啥大|大碍|"
+    r"翻了|翻过|翻[进下]|四轮朝天|[掉冲栽落翻开坠滚][到进下入]{0,2}(?:了)?(?:河|沟|水|海|湖|江|桥|崖|悬崖|山|坑|池)|落水|坠|"
+    r"撞飞|[压夹]住|压着|压在|瘸|蹲在|趴在|爬不|站不|走不[了动]|一动不动|不动了|不会动|没动静|"
+    r"(?:[人他她]|对方|司机|孩子)(?:都|也)?(?:没有?反应(?!过来)|动不了|不能动)|脸色|冷汗|吐了|包扎|绷带|口子|送走|抬走|抬上|被抬|喘|昏|救人|甩出|飞出|出事了|"
+    r"人有(?:点|些)?(?:问题|危险|不)|人不太?[好行对]|不太?对劲|懵|迷糊|出大事|有危险|石膏|心慌|幸免|看不见了|睁不开|听不见了"
 )
 _LIMITED = re.compile(r"除了|除外|以外|只有|只是我|暂时|目前|现在还|还没|刚才还|重伤|大伤|大碍|大事|没什么|没啥|没怎么|没太|多少|明显|较大")
 _ONE_SIDE = re.compile(r"我们|我这边|我这里|车上|我这车|我方|全车")
@@ -55,31 +116,57 @@ _HEDGE = re.compile(
     r"假如|如果|要是|万一|怎么处理|(?:受没受|伤没伤|疼没疼|痛没痛)|吗|(?<![什怎这那多])么|吧|\?|是不是|有没有|有无|可能|好像|似乎|也许|"
     r"不知道|不清楚|不确定|说不好|不好说|应该|大概|估计|会不会|没看清|没注意|算不算|不晓得|看不清"
 )
-_ASKING = re.compile(r"有没有|有无|是不是|会不会|算不算|不知道|不清楚|不确定|不晓得|没看清|没注意|看不清")
+# Beside a denial these make it weak; alone they say nothing about injuries.
+_WEAK = re.compile(
+    r"以为|听说|据说|说是|本来|原本|但愿|希望|最好|就好|^要没|假设|若|不见得|未必|难保|不一定|说不定|没准|保不齐|大部分|大多|多数|基本|几乎|"
+    r"其他|其它|其余|另外|别人|别的|当时|一开始|刚开始|起初|看起来|看上去|看着|看样子|表面|暂且"
+)
+_ASKING = re.compile(r"有没有|有无|是不是|会不会|算不算|不知道|不清楚|不确定|不晓得|没看清|没注意|看不清|差点|差一点|险些")
 _QUESTION = re.compile(r"吗|\?|吧")
-_DOUBLE_NEGATION = re.compile(r"不是没|并非没|不可能没|没说没|不代表没|谁说没|难说没|才怪|不可能")
-_EXCEPTION = re.compile(r"除了|除.{1,4}(?:外|以外)|只有")
+_DOUBLE_NEGATION = re.compile(
+    r"不是没|并非没|不可能没|没说没|不代表没|谁说|难说没|才怪|不可能|怎么(?:会|可能|能)|咋(?:会|可能|能)|难道|哪能|哪会|哪里没|哪有|哪里有|岂|不会没|不能没|"
+    r"(?:没有?|无|未|不)(?:有|人|谁|一个|哪个|是|能|敢|说|都){0,4}(?:没|无|未|不受)"
+)
+_EXCEPTION = re.compile(
+    r"(?:除了|除开|除去|除[我他她]|只有|唯独|就差)(?!(?:我的?|对方的?|两辆?|一点)?(?:车(?!里|上|内|主|下)|漆|保险杠|前杠|后杠|后视镜|大灯|轮胎|财产|物损))|"
+    r"除.{1,4}(?:外|以外)"
+)
+_EXCEPTED = re.compile(f"{_EXCEPTION.pattern}|除外|以外|之外|例外")
+_TAKEN_BACK = re.compile(
+    r"(?:没|无|未).{0,30}(?:说错|是错|搞错|弄错|(?<!我)错了|不对|假的|假话|骗|谎|胡说|瞎说|乱说|乱讲|胡扯|扯淡|收回|不算数|不准|不是真|反话|不成立|不可信|不属实)"
+)
 _LINKED_NEGATION = r"(?:没有|没得|冇得|冒得|木有|冇|没|未|无)(?:人员|人|有|任何|谁|出现|造成|发生|受|的|一个|到|过|被){0,4}"
 _NEGATED_LEFT = re.compile(_LINKED_NEGATION + "$")
 _NEGATED_TERM = re.compile(f"{_LINKED_NEGATION}(?:{_INJURY})")
-_DENIED_AFTER = re.compile(r"^的?(?:人|情况)?(?:一个|半个)?(?:都|也)(?:没有|没|无)")
+# `受伤的一个都没有` and nothing after it; `受伤的都没醒` is no denial. Nobody stands left of the word.
+_DENIED_AFTER = re.compile(r"的?(?:人员?|情况)?(?:(?:一个|半个)(?:都|也)(?:没有|没|无)|(?:都|也)(?:没有|无))(?:的|啊|呀|哦)*[~]*")
+_NOBODY_NAMED = re.compile(r"(?:嗯|哦|啊|现场|这边|那边|双方|两边|大家|人员)*")
+# `没受伤的有三个`, `没受伤那个`, `没有受伤比他重的`: the denial describes somebody, it does not speak of all.
+_DESCRIBES = re.compile(r"的(?!(?:人员?|情况|现象)?(?:的|啊|呀|哦|了|呢|嘛|哈|[。.!~])*$)|那|这个|这位|比|得|到")
 _ANY_NEGATION = re.compile(r"没有|没|未|无|冇|木有|冒得|不(?!知|清楚|确定|晓得)")
 
-_EVERYBODY = r"人(?:员|都)?|大家|双方|两边|两个人|我们|全车|车上|都|所有"
+_EVERYBODY = r"人(?:员|都)?|大家|双方|两边|两个人|我们|全车|车上|(?<![车门灯胎漆])(?<!车子)(?<!车辆)都|所有"
 _SELF = r"我(?!们)|本人|自己"
-_OTHER = r"对方|他(?!们)|她(?!们)|前车|后车|乘客|老婆|孩子|小孩|那个人|老人"
+_OWN_PEOPLE = r"乘客|老婆|孩子|小孩"
+_OTHER_PARTY = r"对方|他(?!们)|她(?!们)|前车|后车|那个人|老人"
+_OTHER = f"{_OTHER_PARTY}|{_OWN_PEOPLE}"
 _FINE = r"没事|没有事|没什么事|没啥事|没啥问题|没什么问题|平安|好好的|没问题|挺好|都好"
-_SUBJECT_FINE = re.compile(f"(?:{_EVERYBODY}|{_SELF}|{_OTHER})[^,，]{{0,3}}(?:{_FINE})")
+_SUBJECT_FINE = re.compile(f"(?:{_EVERYBODY}|{_SELF}|{_OTHER})[^,，车]{{0,3}}(?:{_FINE})")
 _ALL_FINE = re.compile(r"毫发无[伤损]|无人伤亡|人车平安|没伤着人?")
 _SCOPE_ALL = re.compile(_EVERYBODY)
 _SCOPE_SELF = re.compile(_SELF)
 _SCOPE_OTHER = re.compile(_OTHER)
-_SCOPE_EVERY = re.compile(r"都|双方|我们|大家|没有?人|无人")
+_SCOPE_OTHER_PARTY = re.compile(_OTHER_PARTY)
+_SCOPE_EVERY = re.compile(r"(?<!我)都|双方|我们|大家|没有?人|无人")
+_SCOPE_EVERY_OF_OTHERS = re.compile(r"双方|大家|所有|没有?人|无人")
 _WITH_SELF = re.compile(r"我|双方|大家")
-_CLAUSE = re.compile(
-    r"[，,。.！!；;、\n]|(?=但是|不过|可是|然而|就是|只是|但(?!愿))"
+_CLAUSE_END = re.compile(
+    r"[，,。.！!；;、\n]|(?=但是|不过(?!气|来)|可是|然而|就是|只是|但(?!愿))"
     r"|(?<=.{2})(?=(?:他|她|对方)(?!们|和|跟)(?!.{0,3}(?:都|也)?(?:没|无)))"
 )
+
+_NOBODY = "nobody"
+_REACH = 40  # characters; the longest pattern that ends at a term is shorter
 
 _SHORT_DENIAL = re.compile(r"(?:没有|没|无|没有的|都没有|没有人|没人|木有|冇|没得)[啊呀哦的了]*[。.!]?")
 _SHORT_AFFIRMATION = re.compile(r"(?:有|有的|有人|有[一两二三四五六几0-9]个(?:人)?)[啊呀的]*[。.!]?")
@@ -97,10 +184,13 @@ _FOREIGN_DOUBT = re.compile(r"\b(?:no|not|nobody|none|never|without|any|maybe|th
 def injury(text: str, *, is_asked: bool) -> Verdict:
     """What one utterance says. `is_asked`: the question about injuries (or its confirmation) is open, so that bare answers count."""
     plain = _folded(text)
+    cleaned = _cleaned(plain)
     evidence = _Evidence()
-    for clause in filter(None, _CLAUSE.split(_cleaned(plain))):
+    for clause in filter(None, _CLAUSE_END.split(cleaned)):
         evidence.read(clause)
     verdict = evidence.verdict
+    if verdict is Verdict.ABSENT and (_EXCEPTED.search(cleaned) or _TAKEN_BACK.search(cleaned)):
+        return Verdict.UNCERTAIN
     if verdict is Verdict.NONE:
         verdict = _foreign(text)
     if verdict is not Verdict.NONE or not is_asked:
@@ -123,8 +213,9 @@ def _folded(text: str) -> str:
 
 def _cleaned(plain: str) -> str:
     """Without idioms; cars are not casualties; separable verbs joined; `伤亡:无` read as a denial."""
-    answered = _QUESTION_AND_ANSWER.sub("没有人受伤", plain)
-    return _HURT_VEHICLE.sub("车损", _IDIOMS.sub("", _SEPARABLE.sub("受伤", answered)))
+    answered = _SEPARABLE.sub("受伤", _QUESTION_AND_ANSWER.sub("没有人受伤", plain))
+    spoken = _HEARTACHE.sub("难受", _IDIOMS.sub("", answered))
+    return _MAYBE_HURT_VEHICLE.sub("车疑伤", _HURT_VEHICLE.sub("车损", spoken))
 
 
 def _bare_answer(plain: str) -> Verdict:
@@ -142,6 +233,34 @@ def _foreign(text: str) -> Verdict:
     if not _FOREIGN.search(words):
         return Verdict.NONE
     return Verdict.UNCERTAIN if _FOREIGN_DOUBT.search(words) else Verdict.PRESENT
+
+
+class _Clause:
+    """What holds for a whole clause, found once however many terms it has, so that the cost grows with the text and no faster."""
+
+    __slots__ = ("called_from", "denial", "has_exception", "is_doubted", "is_question", "negated_from", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.is_doubted = (_DOUBLE_NEGATION.search(text) or _ASKING.search(text)) is not None
+        self.is_question = _QUESTION.search(text) is not None
+        self.has_exception = _EXCEPTION.search(text) is not None
+        self.negated_from = _end(_ANY_NEGATION, text)
+        self.called_from = _end(_RESCUE_VERB, text)
+        self.denial = _denial(text)
+
+    def left(self, position: int) -> str:
+        """The nearest characters before a position, enough for every pattern that ends there."""
+        return self.text[max(0, position - _REACH) : position]
+
+    def is_denied_after(self, match: re.Match[str]) -> bool:
+        if _GRAVE_TERM.fullmatch(match.group()) or len(self.text) > 2 * _REACH:
+            return False
+        is_nobody_named = _NOBODY_NAMED.fullmatch(self.text[: match.start()]) is not None
+        return is_nobody_named and _DENIED_AFTER.fullmatch(self.text[match.end() :]) is not None
+
+    def is_about_vehicle(self, denial: re.Match[str], start: int) -> bool:
+        return "人" not in self.text[:start] and "人" not in denial.group() and _VEHICLE_LEFT.search(self.left(start)) is not None
 
 
 class _Evidence:
@@ -162,66 +281,91 @@ class _Evidence:
             return Verdict.ABSENT
         return Verdict.UNCERTAIN if self._covered else Verdict.NONE
 
-    def read(self, clause: str) -> None:
-        is_hedged = _HEDGE.search(clause) is not None
-        terms = [self._term(clause, match, is_hedged=is_hedged) for match in _TERM.finditer(clause)]
-        rescues = [self._rescue(clause, match) for match in _RESCUE.finditer(clause)]
-        is_told_fine = self._fine(clause, is_hedged=is_hedged)
-        unexplained = _NEGATED_TERM.sub("", clause).replace("车损", "")
-        has_said_all = bool(terms or rescues or is_told_fine) and unexplained == clause
-        if not has_said_all and _SOFT.search(unexplained):
+    def read(self, text: str) -> None:
+        clause = _Clause(text)
+        unexplained = _ALL_FINE.sub("", _NEGATED_TERM.sub("", text))
+        for match in _TERM.finditer(text):
+            if clause.is_denied_after(match):
+                unexplained = unexplained.replace(match.group(), "")
+            self._term(clause, match)
+        for match in _RESCUE.finditer(text):
+            self._rescue(clause, match)
+        self._fine(clause)
+        if _SOFT.search(unexplained):
             self._found.add(Verdict.UNCERTAIN)
 
-    def _term(self, clause: str, match: re.Match[str], *, is_hedged: bool) -> None:
-        left, right = clause[: match.start()], clause[match.end() :]
-        is_death = _DEATH_TERM.fullmatch(match.group()) is not None
-        if _DOUBLE_NEGATION.search(clause) or _ASKING.search(clause):
+    def _term(self, clause: _Clause, match: re.Match[str]) -> None:
+        is_negated = clause.negated_from <= match.start()
+        is_grave = _GRAVE_TERM.fullmatch(match.group()) is not None
+        if clause.is_doubted:
             self._found.add(Verdict.UNCERTAIN)
-        elif _EXCEPTION.search(clause):
+        elif clause.has_exception:
             self._found.add(Verdict.PRESENT)
-        elif is_death and _ANY_NEGATION.search(left):
+        elif is_grave and is_negated:
             self._found.add(Verdict.UNCERTAIN)
-        elif _NEGATED_LEFT.search(left) or (not is_death and _DENIED_AFTER.search(right)):
-            self._deny(clause, is_hedged=is_hedged)
-        elif _ANY_NEGATION.search(left) or _QUESTION.search(clause):
+        elif negation := _NEGATED_LEFT.search(clause.left(match.start())):
+            self._deny_term(clause, match, negation)
+        elif clause.is_denied_after(match):
+            self._deny(clause)
+        elif is_negated or clause.is_question:
             self._found.add(Verdict.UNCERTAIN)
         else:
             self._found.add(Verdict.PRESENT)
 
-    def _rescue(self, clause: str, match: re.Match[str]) -> None:
-        left = clause[: match.start()]
-        is_called = not _ANY_NEGATION.search(left) and _RESCUE_VERB.search(left)
+    def _deny_term(self, clause: _Clause, match: re.Match[str], negation: re.Match[str]) -> None:
+        """Only a general word denied of people clears; `没流血` and `车没受伤` leave people open."""
+        start = match.start() - len(negation.group())
+        if _DESCRIBES.match(clause.text, match.end()):
+            self._found.add(Verdict.UNCERTAIN)
+        elif _GENERAL_TERM.fullmatch(match.group()) is None or clause.is_about_vehicle(negation, start):
+            self._covered.add("narrow")
+        else:
+            self._deny(clause)
+
+    def _rescue(self, clause: _Clause, match: re.Match[str]) -> None:
+        is_coming = clause.called_from <= match.start() or _RESCUE_CAME.match(clause.text, match.end()) is not None
+        is_called = clause.negated_from > match.start() and is_coming
         self._found.add(Verdict.PRESENT if is_called else Verdict.UNCERTAIN)
 
-    def _fine(self, clause: str, *, is_hedged: bool) -> bool:
-        """`人没事` and its kin; True when the clause says so."""
-        if _ALL_FINE.search(clause):
-            if is_hedged:
-                self._found.add(Verdict.UNCERTAIN)
-            else:
-                self._covered.add("all")
-            return True
-        if _SUBJECT_FINE.search(clause):
-            self._deny(clause, is_hedged=is_hedged)
-            return True
-        return False
+    def _fine(self, clause: _Clause) -> None:
+        """`人没事` and its kin."""
+        fine = _ALL_FINE.search(clause.text)
+        if fine and clause.is_about_vehicle(fine, fine.start()):
+            self._covered.add("narrow")
+        elif fine or _SUBJECT_FINE.search(clause.text):
+            self._deny(clause)
 
-    def _deny(self, clause: str, *, is_hedged: bool) -> None:
-        """A denial counts for those it names; a hedged or limited one is doubt."""
-        if is_hedged or _LIMITED.search(clause):
+    def _deny(self, clause: _Clause) -> None:
+        if clause.denial == _NOBODY:
             self._found.add(Verdict.UNCERTAIN)
-        elif _ONE_SIDE.search(clause) and not _BOTH_SIDES.search(clause):
-            self._covered.add("self")
-        elif _OTHERS_ONLY.search(clause) and not _WITH_SELF.search(clause):
-            self._covered.add("other")
         else:
-            self._covered.add(_scope(clause))
+            self._covered.add(clause.denial)
+
+
+def _end(pattern: re.Pattern[str], text: str) -> int:
+    """Where the first match ends; past the text when there is none."""
+    match = pattern.search(text)
+    return match.end() if match else len(text) + 1
+
+
+def _denial(clause: str) -> str:
+    """Whom a denial in this clause covers: those it names; a hedged or limited one covers nobody."""
+    if _HEDGE.search(clause) or _WEAK.search(clause) or _LIMITED.search(clause):
+        return _NOBODY
+    if _ONE_SIDE.search(clause) and not _BOTH_SIDES.search(clause):
+        return "self"
+    if _OTHERS_ONLY.search(clause) and not _WITH_SELF.search(clause):
+        return "other"
+    return _scope(clause)
 
 
 def _scope(clause: str) -> str:
     names_self, names_other = _SCOPE_SELF.search(clause) is not None, _SCOPE_OTHER.search(clause) is not None
+    if names_self and names_other and not _SCOPE_OTHER_PARTY.search(clause):
+        return "all" if _SCOPE_EVERY_OF_OTHERS.search(clause) else "self"
     if names_self == names_other:
         return "all"
-    if _SCOPE_ALL.search(clause) and _SCOPE_EVERY.search(clause):
+    every = _SCOPE_EVERY if names_self else _SCOPE_EVERY_OF_OTHERS
+    if _SCOPE_ALL.search(clause) and every.search(clause):
         return "all"
     return "self" if names_self else "other"
