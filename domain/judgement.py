@@ -220,13 +220,13 @@ def _with_safety(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue) -
     if said.safety == "present":
         hurt = in_order({**form, "ywrysw": True})
         return hurt, dialogue, ended(draft.session, dialogue, hurt, StageCode.HANDOFF_COMPLEX, (HandoffReason.INJURY,), Trigger.NL)
-    is_cleared = (
-        draft.finding.injury is Verdict.ABSENT and (draft.finding.is_clear or said.safety == "none") and form.get("ywrysw") is not True
-    )
+    finding = draft.finding
+    is_second_key_turned = finding.is_explained and said.safety == "none"
+    is_cleared = finding.injury is Verdict.ABSENT and (finding.is_clear or is_second_key_turned) and form.get("ywrysw") is not True
     if is_cleared and said.safety != "suspected":
         pending = None if dialogue.pending_question == QuestionId.CONFIRM_INJURY else dialogue.pending_question
         return in_order({**form, "ywrysw": False}), replace(dialogue, pending_question=pending), None
-    is_doubtful = said.safety == "suspected" or (draft.finding.injury is Verdict.ABSENT and form.get("ywrysw") is not False)
+    is_doubtful = said.safety == "suspected" or (finding.injury is Verdict.ABSENT and form.get("ywrysw") is not False)
     if not is_doubtful:
         return form, dialogue, None
     # A suspicion takes back a denial of this very message, never an older fact.

@@ -5,17 +5,20 @@ from dataclasses import dataclass, field
 
 from domain.handoff_reason import HandoffReason
 from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
-from domain.injury import Verdict, injury, is_clear_denial
+from domain.injury import Verdict, heard, injury
 from domain.questions import INJURY_QUESTIONS, QuestionId
+from domain.reassurance import is_explained, is_whole_denial
 from domain.rules.wording import normal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyFinding:
-    """`is_clear`: the utterance as a whole denies injuries for everybody (the first key). `hazards` holds PRESENT and UNCERTAIN only."""
+    """`is_clear`: the utterance is a denial for everybody and nothing else, which clears without a second key. `is_explained`: what stands
+    beside the denial is known to be harmless; without that, not even a second key clears. `hazards` holds PRESENT and UNCERTAIN only."""
 
     injury: Verdict = Verdict.NONE
     is_clear: bool = False
+    is_explained: bool = False
     hazards: Mapping[HandoffReason, Verdict] = field(default_factory=dict[HandoffReason, Verdict])
 
     @property
@@ -35,9 +38,14 @@ class SafetyFinding:
 
 def detect(text: str, pending: str | None) -> SafetyFinding:
     """Read one utterance in the light of the open question. Total: every text has a finding."""
-    is_asked = pending in INJURY_QUESTIONS
+    is_asked, plain = pending in INJURY_QUESTIONS, heard(text)
+    is_clear = is_whole_denial(plain, is_asked=is_asked)
+    verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
     return SafetyFinding(
-        injury=injury(text, is_asked=is_asked), is_clear=is_clear_denial(text, is_asked=is_asked), hazards=_hazards(text, pending)
+        injury=verdict,
+        is_clear=is_clear,
+        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain)),
+        hazards=_hazards(text, pending),
     )
 
 
