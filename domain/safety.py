@@ -1,5 +1,6 @@
 """The safety pre-check: what one utterance means for people's safety, before any model is asked. Joins injuries and other hazards."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -8,7 +9,11 @@ from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
 from domain.injury import Verdict, heard, injury
 from domain.questions import INJURY_QUESTIONS, QuestionId
 from domain.reassurance import is_explained, is_whole_denial
-from domain.rules.wording import normal
+
+_BARE_NO = re.compile(r"(?:都|现在|已经)?(?:没有没有|没有|没|无|没得|冇|不是|不会|没了|没事)[的了啊呀哦呢嘛]*")
+_LEFT_AT_HOME = re.compile(r"没带|忘|家里|在家|不在身上|没在身上|落在|有(?:的|驾照|驾驶证)|^有$")
+_NO_LICENCE = re.compile(r"没有|^没|没考|没拿|无证|吊销|扣|过期|注销")
+_BARE_YES = re.compile(r"(?:是|是的|对|对的|嗯|有|有的|有一点|有点|确实|确实有|在)[的了啊呀哦呢嘛]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,25 +55,20 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
 
 
 def _hazards(text: str, pending: str | None) -> dict[HandoffReason, Verdict]:
-    """A bare answer to a hazard's own question is a verdict on that hazard."""
+    """What is present or in doubt. An answer to a hazard's own question is a verdict on that hazard; one that says neither is doubt."""
     found = hazards(text)
     reason = QUESTION_REASONS.get(pending or "")
-    if reason is None or found.get(reason) is Verdict.PRESENT:
-        return found
-    answer = _bare(text, pending)
-    if answer is Verdict.ABSENT:
-        found.pop(reason, None)
-    else:
-        found[reason] = answer
-    return found
+    if reason is not None and (reason not in found or reason is HandoffReason.NO_LICENCE):
+        found[reason] = _bare(text, pending)
+    return {reason: verdict for reason, verdict in found.items() if verdict is not Verdict.ABSENT}
 
 
 def _bare(text: str, pending: str | None) -> Verdict:
-    plain = normal(text).strip("。.!！~ ")
-    if pending == QuestionId.CONFIRM_LICENCE:
-        if "没带" in plain or "忘" in plain or "家里" in plain:
+    plain = heard(text).strip("。.!~")
+    if pending == QuestionId.CONFIRM_LICENCE:  # it asks whether the licence does not exist or was left at home
+        if _LEFT_AT_HOME.search(plain):
             return Verdict.ABSENT
-        return Verdict.PRESENT if plain.startswith(("没有", "没", "无", "是没有")) else Verdict.UNCERTAIN
-    if plain in ("没有", "没", "都没有", "没有的", "无", "没了", "不是"):
+        return Verdict.PRESENT if _NO_LICENCE.search(plain) else Verdict.UNCERTAIN
+    if _BARE_NO.fullmatch(plain):
         return Verdict.ABSENT
-    return Verdict.PRESENT if plain in ("有", "有的", "是", "是的", "对", "嗯") else Verdict.UNCERTAIN
+    return Verdict.PRESENT if _BARE_YES.fullmatch(plain) else Verdict.UNCERTAIN
