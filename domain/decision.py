@@ -14,7 +14,7 @@ from domain.handoff_reason import HandoffReason, default_reason
 from domain.injury import Verdict
 from domain.questions import QuestionId, next_question
 from domain.roads import EXPRESSWAY, names_expressway
-from domain.safety import SafetyFinding
+from domain.safety import SafetyFinding, detect
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, Speech, handoff_speech, question_line, terminal_speech
 from domain.stages import STAGES, Phase, StageCode
@@ -151,7 +151,7 @@ def ended(
 ) -> Decision:
     """The end of the dialogue at a terminal stage, for the given reasons, the first one being the primary."""
     primary = reasons[0] if reasons else default_reason(stage)
-    dialogue = replace(dialogue, pending_question=None, handoff_reason=primary, secondary_reasons=reasons[1:])
+    dialogue = replace(dialogue, pending_question=None, handoff_reason=primary, secondary_reasons=reasons[1:], alarms=())
     return Decision(stage=stage, form=in_order(form), dialogue=dialogue, trigger=trigger, speech=handoff_speech(stage, reasons))
 
 
@@ -180,7 +180,7 @@ def _after_failed_photo(session: SessionState, stage: StageCode, turn: Turn, rea
     situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
     if holds(Guard.PHOTO_FAIL_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_PHOTO_FAILED, (HandoffReason.PHOTO_FAILED,), Trigger.PHOTO_FAIL)
-    decision = stay(session, dialogue, Trigger.PHOTO_FAIL)
+    decision = stay(session, replace(dialogue, alarms=detect(reason, None).reasons), Trigger.PHOTO_FAIL)
     return replace(decision, speech=(Line("photo_retry"), Line(f"retake_{retake_cause(reason)}")))
 
 

@@ -45,6 +45,9 @@ _IDIOMS = re.compile(
     r"肉疼|(?<=脑)袋?疼(?=的是)|心疼(?:死)?(?:我|他|她|这|那|自己|刚|新|爱|买|辆|台|的|了){0,4}(?:车(?!上|里|内|主)|钱|漆)|头疼(?:的是|"
     r"这)(?![我他她老小孩乘司那人])"
 )
+_ANIMALS = re.compile(
+    r"(?:撞|压|轧|碾|碰)(?:死|伤|到|上|了){0,3}(?:一|两|几)?(?:只|条|头)?(?:小|流浪|野|别人的|人家的)?(?:狗|猫|鸡|鸭|鹅|羊|牛|猪|兔子?|鸟|蛇)(?!和|跟|还有|、|主)"
+)
 _HEARTACHE = re.compile(r"(?:心疼|头疼的是|头疼这)(?:死(?:我)?了?)?")  # pity or pain: a question tells
 
 _PART = (
@@ -89,9 +92,12 @@ _BROKEN = (
     r"看不见|看不清|睁不开|听不见|没知觉|没有知觉)"
 )
 # Denying one of these leaves every lesser injury open.
-_GRAVE = (
+_DEATH = (
     r"死了|死人|死亡|去世|身亡|没气了|没了?(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|没有(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|"
-    r"(?:没|没有|没了|无|失去|丧失)意识(?!到)|不行了|断气|咽气|(?:撞|压|轧|碾|砸|辗|摔|打)死|人(?:都|也|已经|就)?没了|没气息|遇难|"
+    r"断气|咽气|(?:撞|压|轧|碾|砸|辗|摔|打)死|人(?:都|也|已经|就)?没了|没气息|遇难"
+)
+_GRAVE = (
+    rf"{_DEATH}|(?:没|没有|没了|无|失去|丧失)意识(?!到)|不行了|"
     r"(?:呼吸|心跳|脉搏|意识)(?:都|也|已经)?(?:没了|没有了|停|微弱|不清|模糊)|"
     r"送医|住院|抢救|icu|重症|手术|缝针|缝了|担架|病危|病重|生命危险|人命|救命|奄奄一息|"
     r"不省人事|[叫喊]不[醒应]|醒不过来|昏过去|昏死|昏了|休克|抽搐|抽筋|痉挛|白沫|神志不清|脑震荡|瘫[在倒]|命悬一线|呼吸困难|呼吸急促|"
@@ -117,6 +123,7 @@ _COMPLAINT = (
 )
 _INJURY = f"{_GENERAL}|{_COMPLAINT}"
 _TERM = re.compile(f"{_GRAVE}|{_INJURY}")
+_DEATH_TERM = re.compile(_DEATH)
 _GRAVE_TERM = re.compile(_GRAVE)
 _GENERAL_TERM = re.compile(_GENERAL)
 _RESCUE = re.compile(r"救护车|120|一二零|医院|急救")
@@ -252,6 +259,15 @@ def injury(text: str, *, is_asked: bool) -> Verdict:
     return _bare_answer(plain)
 
 
+def is_death(text: str) -> bool:
+    """Whether an utterance that is PRESENT speaks of the dead: it names a death, and no negation stands left of it."""
+    return any(
+        _Clause(part).negated_from > match.start()
+        for part in filter(None, _CLAUSE_END.split(_cleaned(heard(text))))
+        for match in _DEATH_TERM.finditer(part)
+    )
+
+
 def heard(text: str) -> str:
     """One utterance as the detectors read it: simplified, lower case, without spaces, words that a recogniser mixes up put right."""
     plain = simplified(normal(text).lower()).replace(" ", "")
@@ -263,7 +279,7 @@ def heard(text: str) -> str:
 def _cleaned(plain: str) -> str:
     """Without idioms; cars are not casualties; separable verbs joined; `伤亡:无` read as a denial."""
     answered = _SEPARABLE.sub("受伤", _QUESTION_AND_ANSWER.sub("没有人受伤", plain))
-    spoken = _HEARTACHE.sub("难受", _IDIOMS.sub("", _MACHINE.sub("车坏", answered)))
+    spoken = _HEARTACHE.sub("难受", _IDIOMS.sub("", _ANIMALS.sub("撞", _MACHINE.sub("车坏", answered))))
     return _MAYBE_HURT_VEHICLE.sub("车疑伤", _HURT_VEHICLE.sub("车损", spoken))
 
 

@@ -25,7 +25,7 @@ from domain.session import Dialogue, FieldValue, Form, SessionState, patch_betwe
 from domain.speech import Line, Speech, question_line
 from domain.stages import STAGES, Phase, StageCode
 from domain.transitions import TRANSITIONS, Guard, Trigger, edge_for
-from domain.turn import InputEvent, SetInfo, UserMessage
+from domain.turn import InputEvent, SetInfo
 
 Route = Literal[
     "accident_collection",
@@ -55,7 +55,7 @@ def route(session: SessionState, event: InputEvent, finding: SafetyFinding, *, w
     if session.is_terminal:
         return _ROUTES[session.phase]
     is_alarm = wants_person or bool(finding.reasons) or is_second_doubt(finding, session.dialogue.pending_question)
-    if isinstance(event, UserMessage) and is_alarm:
+    if is_alarm:
         return "handoff"
     return _ROUTES[session.phase]
 

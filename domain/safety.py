@@ -1,15 +1,16 @@
 """The safety pre-check: what one utterance means for people's safety, before any model is asked. Joins injuries and other hazards."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from domain.handoff_reason import HandoffReason
 from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
-from domain.injury import Verdict, heard, injury
+from domain.injury import Verdict, heard, injury, is_death
 from domain.questions import INJURY_QUESTIONS, QuestionId
 from domain.reassurance import is_explained, is_whole_denial
 
+_ABOUT_PEOPLE = (HandoffReason.DEATH, HandoffReason.INJURY)
 _BARE_NO = re.compile(r"(?:都|现在|已经)?(?:没有没有|没有|没|无|没得|冇|不是|不会|没了|没事)[的了啊呀哦呢嘛]*")
 _LEFT_AT_HOME = re.compile(r"没带|忘|家里|在家|不在身上|没在身上|落在|有(?:的|驾照|驾驶证)|^有$")
 _NO_LICENCE = re.compile(r"没有|^没|没考|没拿|无证|吊销|扣|过期|注销")
@@ -19,18 +20,21 @@ _BARE_YES = re.compile(r"(?:是|是的|对|对的|嗯|有|有的|有一点|有�
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyFinding:
     """`is_clear`: the utterance is a denial for everybody and nothing else, which clears without a second key. `is_explained`: what stands
-    beside the denial is known to be harmless; without that, not even a second key clears. `hazards` holds PRESENT and UNCERTAIN only."""
+    beside the denial is known to be harmless; without that, not even a second key clears. `is_death`: somebody is said to have died.
+    `hazards` holds PRESENT and UNCERTAIN only."""
 
     injury: Verdict = Verdict.NONE
+    is_death: bool = False
     is_clear: bool = False
     is_explained: bool = False
     hazards: Mapping[HandoffReason, Verdict] = field(default_factory=dict[HandoffReason, Verdict])
 
     @property
     def reasons(self) -> tuple[HandoffReason, ...]:
-        """Why this utterance alone needs a person, the injury first; empty when it does not."""
+        """Why this utterance alone needs a person, people before things; empty when it does not."""
+        dead = (HandoffReason.DEATH,) if self.is_death else ()
         hurt = (HandoffReason.INJURY,) if self.injury is Verdict.PRESENT else ()
-        return (*hurt, *(reason for reason, verdict in self.hazards.items() if verdict is Verdict.PRESENT))
+        return (*dead, *hurt, *(reason for reason, verdict in self.hazards.items() if verdict is Verdict.PRESENT))
 
     @property
     def question(self) -> QuestionId | None:
@@ -48,9 +52,23 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
     verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
     return SafetyFinding(
         injury=verdict,
+        is_death=verdict is Verdict.PRESENT and is_death(text),
         is_clear=is_clear,
         is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain)),
         hazards=_hazards(text, pending),
+    )
+
+
+def with_alarms(finding: SafetyFinding, alarms: Collection[HandoffReason]) -> SafetyFinding:
+    """The finding of a turn, and what an outside write had raised before it (domain/external_update.py)."""
+    if not alarms:
+        return finding
+    is_hurt = HandoffReason.INJURY in alarms
+    return replace(
+        finding,
+        injury=Verdict.PRESENT if is_hurt else finding.injury,
+        is_death=finding.is_death or HandoffReason.DEATH in alarms,
+        hazards={**finding.hazards, **{reason: Verdict.PRESENT for reason in alarms if reason not in _ABOUT_PEOPLE}},
     )
 
 

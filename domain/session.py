@@ -39,6 +39,7 @@ class Dialogue:
     handoff_reason: HandoffReason | None = None
     secondary_reasons: tuple[HandoffReason, ...] = ()
     warned_of: tuple[str, ...] = ()  # dangers the caller has been warned of, once each
+    alarms: tuple[HandoffReason, ...] = ()  # dangers named by an outside write or a photo's reason; the next turn acts on them
 
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a fresh dialogue, so that stored rows stay small. Keys are made plain: an enum member is no JSON key."""
@@ -54,6 +55,7 @@ class Dialogue:
             "handoff_reason": self.handoff_reason,
             "secondary_reasons": list(self.secondary_reasons),
             "warned_of": list(self.warned_of),
+            "alarms": list(self.alarms),
         }
         return {key: value for key, value in row.items() if value}
 
@@ -72,6 +74,7 @@ class Dialogue:
             handoff_reason=HandoffReason(reason) if reason else None,
             secondary_reasons=tuple(HandoffReason(one) for one in row.get("secondary_reasons", ())),
             warned_of=tuple(row.get("warned_of", ())),
+            alarms=tuple(HandoffReason(one) for one in row.get("alarms", ())),
         )
 
 
