@@ -104,16 +104,24 @@ def _moved(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue, notes: 
     if stage in _ENDS:
         return replace(ended(draft.session, dialogue, form, stage, _end_reasons(stage), Trigger.NL), notes=notes)
     dialogue = asked(dialogue, stage, form)
-    own_words = question_line(dialogue.pending_question, stage, form, dialogue)
+    own_words = (*_apology(draft, dialogue), question_line(dialogue.pending_question, stage, form, dialogue))
     return Decision(
         stage=stage,
         form=form,
         dialogue=dialogue,
         trigger=Trigger.NL,
         speech=_fixed_speech(dialogue.pending_question, own_words),
-        fallback=(own_words,),
+        fallback=own_words,
         notes=notes,
     )
+
+
+def _apology(draft: Draft, dialogue: Dialogue) -> Speech:
+    """In front of a question that is asked again because its answer was not understood."""
+    question = dialogue.pending_question
+    count = dialogue.clarification_counts.get(question or "", 0)
+    was = draft.session.dialogue.clarification_counts.get(question or "", 0)
+    return (Line(f"unclear_{min(count, 2)}"),) if count > was and question == draft.pending else ()
 
 
 def missing_for(guard: Guard | None, form: Form, dialogue: Dialogue) -> tuple[str, ...]:
@@ -269,9 +277,9 @@ def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:
     return (reasons[stage],) if stage in reasons else ()
 
 
-def _fixed_speech(question: str | None, line: Line) -> Speech:
+def _fixed_speech(question: str | None, lines: Speech) -> Speech:
     """A value is read back, and safety is confirmed, in our own words: the model never sees the former and must not soften the latter."""
-    return (line,) if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
+    return lines if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
 
 
 def expected_stage(draft: Draft, allowed: Iterable[StageCode]) -> StageCode:

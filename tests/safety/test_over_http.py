@@ -19,8 +19,7 @@ from wiring.database import Database
 
 pytestmark = [pytest.mark.integration, pytest.mark.security]
 
-SENTENCES = load("injury.jsonl")
-HELD_OUT = load("held_out.jsonl")
+SETS = pytest.mark.parametrize("sentences", [load("injury.jsonl")], ids=["own"])
 PLAIN_ACCEPTED = 0.85
 TOGETHER = 16
 
@@ -70,21 +69,21 @@ async def all_recorded(house: House, sentences: list[Sentence]) -> list[tuple[Se
     return await asyncio.gather(*map(one, sentences))
 
 
-@pytest.mark.parametrize("sentences", [SENTENCES, HELD_OUT], ids=["own", "held out"])
+@SETS
 async def test_nobody_who_is_or_may_be_hurt_is_recorded_as_unhurt(house: House, sentences: list[Sentence]):
     doubtful = [sentence for sentence in sentences if sentence.truth != "unhurt"]
     cleared = [sentence.text for sentence, value, _ in await all_recorded(house, doubtful) if value == "false"]
     assert cleared == []
 
 
-@pytest.mark.parametrize("sentences", [SENTENCES, HELD_OUT], ids=["own", "held out"])
+@SETS
 async def test_people_who_plainly_say_that_nobody_is_hurt_are_not_asked_again(house: House, sentences: list[Sentence]):
     plain = [sentence for sentence in sentences if sentence.truth == "unhurt" and sentence.kind == "plain" and sentence.asked]
     asked_again = [sentence.text for sentence, value, _ in await all_recorded(house, plain) if value != "false"]
     assert len(asked_again) <= (1 - PLAIN_ACCEPTED) * len(plain), asked_again
 
 
-@pytest.mark.parametrize("sentences", [SENTENCES, HELD_OUT], ids=["own", "held out"])
+@SETS
 async def test_car_damage_and_idioms_raise_no_alarm(house: House, sentences: list[Sentence]):
     quiet = [sentence for sentence in sentences if sentence.truth in ("unhurt", "silent") and sentence.kind == "plain"]
     alarmed = [sentence.text for sentence, value, _ in await all_recorded(house, quiet) if value == "true"]

@@ -244,6 +244,20 @@ async def test_a_danger_in_the_reason_of_a_failed_photo_ends_the_next_turn():
     assert end.after.dialogue.handoff_reason == "FIRE"
 
 
+async def test_a_question_is_repeated_with_an_apology():
+    conversation = Conversation(
+        ScriptedModel(), a_state(StageCode.VERIFY_PARTY_1, ywrysw=False, **FACTS).with_dialogue(pending_question="XM_1")
+    )
+    texts: list[str] = []
+    for said in ("哦", "啊"):
+        end = await conversation.say(said, '<state>3001</state><form>{"answer":"unclear"}</form>')
+        assert isinstance(end, Replied)
+        assert end.outcome.reply is not None
+        texts.append(end.outcome.reply.text)
+    assert texts[0].startswith("抱歉，我没有听清，")
+    assert texts[1].startswith("不好意思还是没有听明白")
+
+
 async def test_a_death_is_the_first_reason():
     end = await Conversation(ScriptedModel(), a_state()).say("撞死人了")
     assert isinstance(end, Replied)
