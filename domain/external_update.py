@@ -19,7 +19,7 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
     as a candidate, so that verification reads it back.
     Raises UnknownField, FieldError (domain/fields.py).
     """
-    accepted = accept(key, value, now)
+    accepted = accept(key, value, now, session.form)
     changes = derive(key, accepted, session.form)
     form = in_order({**session.form, **changes})
     changed = patch_between(session.form, form)
