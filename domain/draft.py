@@ -107,7 +107,7 @@ def merged(session: SessionState, extraction: Extraction) -> tuple[Form, Dialogu
 
 
 def _contradicts(key: str, value: FieldValue, known: FieldValue) -> bool:
-    """A statement that has to be asked about. A time said twice ("ten minutes ago", and again later) drifts without contradicting itself."""
+    """A statement that has to be asked about. A time said twice ("ten minutes ago", and again later) drifts; that is no contradiction."""
     if key == "sgfssj":
         return abs(time_from_wire(str(value)) - time_from_wire(str(known))) > SAME_TIME
     return confirmation_of(key) is not None

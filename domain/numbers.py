@@ -57,7 +57,7 @@ def _identity(number: str, today: date) -> str | None:
 
 
 def said_plate(text: str) -> Plate | None:
-    """The first plate in a text. A spoken digit right after it may belong to the sentence (京A12345一辆), so the last one may be dropped."""
+    """The first plate in a text. A spoken digit behind it may belong to the sentence (京A12345一辆): the last one may be dropped."""
     for said in _plates_in(text):
         for piece in (said, said[:-1]):
             try:
