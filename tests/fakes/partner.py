@@ -1,4 +1,4 @@
-"""A partner's program: calls the three endpoints over a real connection and reads what comes back, JSON or SSE, with no code of the house."""
+"""A partner's program: calls the three endpoints over a real connection and reads what comes back, with no code of the house."""
 
 import json
 from dataclasses import dataclass
@@ -51,11 +51,9 @@ class Partner:
         response = await self._post(path, body, request_id=request_id, key=key)
         return _told(response) if response.headers["content-type"].startswith("text/event-stream") else _whole(response)
 
-    async def write(
-        self, session: str, key: str, value: Any, *, request_id: str = "", idempotency_key: str | None = None
-    ) -> httpx.Response:
+    async def write(self, session: str, key: str, value: Any, *, request_id: str = "", repeat_key: str | None = None) -> httpx.Response:
         body = {"sessionId": session, "key": key, "value": value}
-        return await self._post("/set_info", body, request_id=request_id, key=idempotency_key)
+        return await self._post("/set_info", body, request_id=request_id, key=repeat_key)
 
     async def read(self, session: str, key: str) -> Any:
         answer = (await self._post("/get_info", {"sessionId": session, "key": key}, request_id="", key=None)).json()

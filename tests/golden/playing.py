@@ -143,9 +143,8 @@ class _Performance:
         else:
             answer = await self._partner.chat(self._session, step.said, manner=self._way.manner, request_id=request_id, key=key)
             if self._way.again and answer.code == "200":
-                again = await self._partner.chat(
-                    self._session, step.said, manner=self._way.again, request_id=f"{request_id}-again", key=key
-                )
+                repeated = f"{request_id}-again"
+                again = await self._partner.chat(self._session, step.said, manner=self._way.again, request_id=repeated, key=key)
         state = await self._store.read(TENANT, self._session)
         assert state is not None
         return Took(
