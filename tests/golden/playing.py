@@ -34,7 +34,7 @@ from wiring.database import Database
 from wiring.services import open_proxy
 from wiring.settings import AuthSettings, FastGptSettings, LlmSettings, Settings
 
-PEPPER, TENANT, CALLER = "pepper-of-tests", "t-golden", "golden"
+PEPPER, TENANT = "pepper-of-tests", "t-golden"
 BETWEEN_STEPS = timedelta(seconds=2)
 
 
@@ -182,7 +182,7 @@ async def admit_caller(database: Database, pool: asyncpg.Pool) -> str:
     """A client's key; everything new goes to LangGraph."""
     made = new_key(PEPPER)
     await add_client(
-        database.migrator_dsn, tenant_id=TENANT, client_id=CALLER, key_id=made.key_id, credential_hash=made.secret_hash,
+        database.migrator_dsn, tenant_id=TENANT, client_id=f"golden-{made.key_id}", key_id=made.key_id, credential_hash=made.secret_hash,
         scopes=["chat:write", "session:read", "session:write"], profile={},
     )  # fmt: skip
     plans = PlanRows(pool)
