@@ -1,4 +1,4 @@
-"""A process that stops, or dies in the middle of a turn: what was answered stays, what was not never happened, and a retry is answered once."""
+"""A process that stops or dies in a turn: what was answered stays, what was not never happened, a retry is answered once."""
 
 import asyncio
 import json
@@ -88,7 +88,7 @@ class Stand:
 
     async def until_committed(self, version: int) -> None:
         async with asyncio.timeout(30):
-            while (await self.state()).version < version:
+            while (await self.state()).version < version:  # noqa: ASYNC110 - the row is written by another process
                 await asyncio.sleep(0.01)
 
     async def chat_and_die_before_the_answer(self, text: str, key: str, *replies: str, manner: Manner = WHOLE) -> None:
@@ -218,7 +218,7 @@ async def _locked_session(
 
     async def waiting() -> None:
         async with asyncio.timeout(30):
-            while not await watcher.fetch(_WAITING):
+            while not await watcher.fetch(_WAITING):  # noqa: ASYNC110 - the lock is waited for by another process
                 await asyncio.sleep(0.01)
 
     async def end() -> None:
