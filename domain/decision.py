@@ -14,6 +14,7 @@ from domain.handoff_reason import HandoffReason, default_reason
 from domain.injury import Verdict
 from domain.questions import QuestionId, next_question
 from domain.roads import EXPRESSWAY, names_expressway
+from domain.rules.cause import names_facility
 from domain.safety import SafetyFinding, detect
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, Speech, handoff_speech, question_line, terminal_speech
@@ -140,6 +141,14 @@ def warned(decision: Decision, session: SessionState, turn: Turn) -> Decision:
         return decision
     dialogue = replace(decision.dialogue, warned_of=(*decision.dialogue.warned_of, EXPRESSWAY))
     return replace(decision, dialogue=dialogue, lead=(Line(EXPRESSWAY), *decision.lead))
+
+
+def tags_of(session: SessionState, turn: Turn) -> tuple[str, ...]:
+    """What a message of an open conversation is about, besides its facts: public property that was hit has an owner to be told."""
+    event = turn.event
+    if not isinstance(event, UserMessage) or session.is_terminal:
+        return ()
+    return ("facility_damage",) if names_facility(event.text) else ()
 
 
 def stay(session: SessionState, dialogue: Dialogue, trigger: Trigger, *lead: Line, form: Form | None = None) -> Decision:

@@ -67,6 +67,7 @@ class Outcome:
     reply: Reply | None = None
     failure: BackendFailure | None = None
     violations: tuple[str, ...] = ()  # served, but against the contract: names only, no data
+    tags: tuple[str, ...] = ()  # what the turn was about, for whoever files it: names only, no data
     receipt: Receipt | None = None
     model_calls: int = 0
     model: ModelUse | None = None  # None: no model was asked, or the backend does not tell
@@ -91,6 +92,7 @@ class Outcome:
             else None,
             failure=BackendFailure(kind=FailureKind(failure["kind"]), note=failure["note"]) if failure else None,
             violations=tuple(row.get("violations", ())),
+            tags=tuple(row.get("tags", ())),
             receipt=Receipt(
                 backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"], memory=receipt.get("memory")
             )

@@ -160,6 +160,7 @@ class AccidentEngine:
             reply=reply,
             failure=failure,
             violations=tuple(dict.fromkeys(run.violations)),
+            tags=run.tags,
             receipt=Receipt(backend=BackendName.LANGGRAPH, build=self.version, turn_id=run.turn.turn_id),
             model_calls=run.model_calls,
             model=run.model_use(),

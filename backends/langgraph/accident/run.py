@@ -39,6 +39,7 @@ class TurnRun:
     model_calls: int = 0
     uses: list[TokenUse] = field(default_factory=list[TokenUse])  # of the replies whose use the service told
     violations: list[str] = field(default_factory=list[str])
+    tags: tuple[str, ...] = ()
 
     @property
     def text(self) -> str | None:

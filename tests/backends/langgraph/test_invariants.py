@@ -280,6 +280,13 @@ async def test_questions_back_are_answered_three_times_before_they_count_as_misu
     assert conversation.state.stage is StageCode.HANDOFF_UNCLEAR
 
 
+@pytest.mark.parametrize("said, tags", [("我撞到护栏了", ("facility_damage",)), ("我跟前车追尾了", ())])
+async def test_public_property_that_was_hit_is_noted_on_the_turn(said: str, tags: tuple[str, ...]):
+    end = await Conversation(ScriptedModel(), a_state()).say(said, "<state>1002</state>请问有没有人受伤？")
+    assert isinstance(end, Replied)
+    assert end.outcome.tags == tags
+
+
 async def test_a_death_is_the_first_reason():
     end = await Conversation(ScriptedModel(), a_state()).say("撞死人了")
     assert isinstance(end, Replied)
