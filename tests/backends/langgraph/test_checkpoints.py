@@ -143,7 +143,7 @@ async def test_turns_of_many_sessions_share_the_pool(dsn: str, checkpoints: Chec
 
 
 async def test_a_database_that_is_not_there_makes_turns_fail_and_not_the_start(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("backends.langgraph.checkpoints._CHECKOUT_S", 0.2)
+    monkeypatch.setattr("backends.langgraph.checkpoints._CONNECT_S", 0.2)
     async with open_saver("postgresql://nobody@127.0.0.1:9/none", SCHEMA) as away:
         with pytest.raises(StoreUnavailable):
             await away.ping()
