@@ -92,7 +92,8 @@ class LocalPeers:
             store = _store(connection)
             opened = await store.open(turn, idempotency_key=None)
             after = opened.state.with_form({key: value})
-            assert after.stage is not None and opened.pin is not None
+            assert after.stage is not None
+            assert opened.pin is not None
             outcome = Outcome(
                 backend=opened.pin.backend,
                 reply=Reply(stage=after.stage, text="", patch={key: value}),
