@@ -37,6 +37,8 @@ class TurnRun:
     rejection: Rejection | None = None
     decision: Decision | None = None
     model_calls: int = 0
+    is_announced: bool = False  # stage and fields are out
+    is_said: bool = False  # the text is out
     violations: list[str] = field(default_factory=list[str])
 
     @property
