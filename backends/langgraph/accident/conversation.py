@@ -20,7 +20,7 @@ async def converse(state: AccidentState, run: TurnRun) -> AccidentState:
         run.decision = run.draft.decision
     if run.decision is not None:
         return {}
-    if run.model_calls == state.get("attempts", 0):  # more: this attempt was made, only its record in the state was lost
+    if run.model_calls <= state.get("attempts", 0):  # more: this attempt was made, only its record in the state was lost
         await _ask(run, run.draft)
     return {"attempts": run.model_calls, "proposed": run.said.code if run.said else None}
 
