@@ -6,9 +6,10 @@ that tells one must hold it, or the model could not read it. Form values that ar
 """
 
 import json
+from dataclasses import replace
 from typing import Any
 
-from backends.langgraph.accident.history import history, quoted
+from backends.langgraph.accident.history import Secrets, history, quoted
 from backends.langgraph.accident.prompts import Prompts
 from backends.langgraph.model.port import ChatMessage
 from domain.decision import Rejection
@@ -30,7 +31,8 @@ def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> lis
     listed = "、".join(f"{code}（{meaning}）" for code, meaning in meanings.items())
     who = "对方" if party_of(draft.session.stage) == 2 else "用户本人"
     base = prompts.base.replace("{allowed_next}", listed).replace("{phase_note}", prompts.phase_note(draft.stage, who=who))
-    context = _context(draft, prompts, allowed, meanings)
+    secrets = _secrets(draft)
+    context = _context(draft, prompts, secrets, allowed, meanings)
     if rejection is not None:
         context["retry_note"] = prompts.retry.format(
             reason=rejection.reason, allowed_next="、".join(meanings), missing="、".join(rejection.missing) or "无"
@@ -38,15 +40,14 @@ def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> lis
     return [
         {"role": "system", "content": base},
         {"role": "system", "content": json.dumps(context, ensure_ascii=False, separators=(",", ":"))},
-        *history(draft.session.transcript, _names(draft)),
-        {"role": "user", "content": f"<user>{quoted(draft.text)}</user>"},
+        *history(draft.session.transcript, secrets),
+        {"role": "user", "content": f"<user>{quoted(draft.text, replace(secrets, names=frozenset()))}</user>"},
     ]
 
 
-def _context(draft: Draft, prompts: Prompts, allowed: tuple[StageCode, ...], meanings: dict[str, str]) -> dict[str, Any]:
+def _context(draft: Draft, prompts: Prompts, secrets: Secrets, allowed: tuple[StageCode, ...], meanings: dict[str, str]) -> dict[str, Any]:
     session, party = draft.session, party_of(draft.session.stage)
     now = draft.turn.received_at.astimezone(CHINA)
-    names = _names(draft)
     asked = question_line(draft.pending, session.stage, session.form, session.dialogue)
     return {
         "stage": draft.stage.value,
@@ -56,19 +57,19 @@ def _context(draft: Draft, prompts: Prompts, allowed: tuple[StageCode, ...], mea
         "missing": list(missing_of_party(party, draft.form) if party else missing_facts(draft.form)),
         "pending_question": {
             "id": draft.pending,
-            "text": quoted(prompts.render((asked,)), names),
+            "text": quoted(prompts.render((asked,)), secrets),
             "unclear_count": session.dialogue.clarification_counts.get(draft.pending or "", 0),
         },
         "extracted_this_turn": {key: _shown(key, value) for key, value in draft.changed().items()},
         "now": f"{now:%Y-%m-%d %H:%M} 周{_WEEKDAYS[now.weekday()]}",
-        "next_question": quoted(prompts.render((asked_line(draft, expected_stage(draft, allowed)),)), names),
+        "next_question": quoted(prompts.render((asked_line(draft, expected_stage(draft, allowed)),)), secrets),
     }
 
 
-def _names(draft: Draft) -> set[str]:
-    """The names that this conversation knows."""
+def _secrets(draft: Draft) -> Secrets:
     known = [*draft.form.items(), *draft.session.form.items(), *draft.session.dialogue.candidates.items()]
-    return {value for key, value in known if key.startswith("xm") and isinstance(value, str) and value}
+    names = {value for key, value in known if key.startswith("xm") and isinstance(value, str) and value}
+    return Secrets(names=frozenset(names), has_pieces=party_of(draft.session.stage) is not None)
 
 
 def _shown(key: str, value: object) -> object:

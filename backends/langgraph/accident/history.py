@@ -5,7 +5,8 @@ says who spoke, how a line began, what kinds of number it held, and how much was
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from backends.langgraph.model.port import ChatMessage
 from domain.numbers import hidden
@@ -19,24 +20,48 @@ NAME = "⟦NAME⟧"
 
 _TAGS = re.compile(r"<\s*/?\s*(?:user|earlier)\s*>", re.IGNORECASE)
 _MARKS = re.compile(r"⟦[A-Z]+(?::\d+)?⟧")
+_TAIL = r"(?P<tail>尾号[是为]?[:：]?\s*)[0-9A-Za-z]{4}"
+_DIGITS = "0-9零〇○洞一幺妖腰二两三四五六七拐八九勾"
+_PIECE = rf"(?:[A-Za-z{_DIGITS}][\s\-—_.·,，、]{{0,2}}){{3,}}"
 _CUT_MARK = re.compile(r"⟦[^⟧]*$")
 _SPEAKERS = {"user": "用户", "assistant": "助手"}
 
 
-def quoted(text: str, names: Collection[str] = ()) -> str:
-    """What somebody said, fit to stand inside a tag: none of these names, no number and no tag. Also none that appears once another is
-    taken out of its middle, or once wide characters have become narrow ones."""
-    while (plain := hidden(_nameless(_TAGS.sub("", text), names))) != text:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What a conversation must not give away besides whole numbers: the names it knows and, while parties are verified, the pieces in which
+    people dictate numbers and plates."""
+
+    names: frozenset[str] = frozenset()
+    has_pieces: bool = False
+
+
+NONE = Secrets()
+
+
+def quoted(text: str, secrets: Secrets = NONE) -> str:
+    """What somebody said, fit to stand inside a tag: no number, no secret and no tag. Also none that appears once another is taken out of its
+    middle, or once wide characters have become narrow ones."""
+    while (plain := hidden(_hushed(_TAGS.sub("", text), secrets))) != text:
         text = plain
     return text
 
 
-def _nameless(text: str, names: Collection[str]) -> str:
-    """Longest first, for one may be the beginning of another; a mark is no place to find a name in."""
-    if not names:
-        return text
-    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    return re.sub(f"{_MARKS.pattern}|{either}", lambda found: found.group() if _MARKS.fullmatch(found.group()) else NAME, text)
+def _hushed(text: str, secrets: Secrets) -> str:
+    """Names longest first, for one may be the beginning of another. Marks are matched before all else and stay."""
+    names = "|".join(re.escape(name) for name in sorted(secrets.names, key=len, reverse=True))
+    wanted = [_MARKS.pattern, _TAIL, f"(?P<name>{names})" if names else "", f"(?P<piece>{_PIECE})" if secrets.has_pieces else ""]
+    return re.sub("|".join(filter(None, wanted)), _mark, text)
+
+
+def _mark(found: re.Match[str]) -> str:
+    groups = found.groupdict()
+    if groups["tail"]:
+        return f"{groups['tail']}⟦ID⟧"
+    if groups.get("name"):
+        return NAME
+    digits = len(re.findall(f"[{_DIGITS}]", groups.get("piece") or ""))
+    return f"⟦DIGITS:{digits}⟧" if digits > 1 else found.group()
 
 
 def tokens(text: str) -> int:
@@ -45,9 +70,9 @@ def tokens(text: str) -> int:
     return len(text) - ascii_chars + -(-ascii_chars // 3)
 
 
-def history(lines: Sequence[Message], names: Collection[str] = (), limit: int = HISTORY_TOKENS) -> list[ChatMessage]:
+def history(lines: Sequence[Message], secrets: Secrets = NONE, limit: int = HISTORY_TOKENS) -> list[ChatMessage]:
     """The last HISTORY_LINES at most, oldest first; with a note before them when not all of those fit `limit` tokens."""
-    said: list[ChatMessage] = [{"role": line.role, "content": quoted(line.text, names)} for line in lines[-HISTORY_LINES:]]
+    said: list[ChatMessage] = [{"role": line.role, "content": quoted(line.text, secrets)} for line in lines[-HISTORY_LINES:]]
     first = _first_that_fits(said, limit)
     return said[first:] if first == 0 else [_note(said[:first]), *said[first:]]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.langgraph.accident.history import HISTORY_LINES, HISTORY_TOKENS, NOTE_CHARS, history, quoted, tokens
+from backends.langgraph.accident.history import HISTORY_LINES, HISTORY_TOKENS, NOTE_CHARS, Secrets, history, quoted, tokens
 from domain.session import Message
 
 pytestmark = pytest.mark.unit
@@ -63,7 +63,7 @@ def shown(*texts: str, **options: Any) -> list[tuple[str, str]]:
     ],
 )
 def test_the_past_is_shown_within_the_limit(texts: tuple[str, ...], limit: int, expected: list[tuple[str, str]]):
-    assert shown(*texts, names={"张三"}, limit=limit) == expected
+    assert shown(*texts, secrets=Secrets(names=frozenset({"张三"})), limit=limit) == expected
 
 
 def test_only_the_newest_lines_are_shown_at_all():
@@ -97,12 +97,34 @@ def test_a_note_is_never_a_system_message():
     ],
 )
 def test_what_is_quoted_holds_no_tag_and_no_number_put_together_from_pieces(text: str, expected: str):
-    assert quoted(text, {"张三"}) == expected
+    assert quoted(text, Secrets(names=frozenset({"张三"}))) == expected
 
 
 @pytest.mark.parametrize("name", ["NAME", "N", "⟦", "P"])
 def test_a_name_that_looks_like_a_mark_comes_to_an_end(name: str):
-    assert quoted(f"我叫{name}，电话{PHONE}", {name}) == "我叫⟦NAME⟧,电话⟦PHONE⟧"
+    assert quoted(f"我叫{name}，电话{PHONE}", Secrets(names=frozenset({name}))) == "我叫⟦NAME⟧,电话⟦PHONE⟧"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("您的身份证尾号是002X，对吗？", "您的身份证尾号是⟦ID⟧，对吗？"),
+        ("身份证尾号1234", "身份证尾号⟦ID⟧"),
+        ("一三八", "⟦DIGITS:3⟧"),
+        ("0013 8", "⟦DIGITS:5⟧"),
+        ("零零二叉", "⟦DIGITS:3⟧叉"),
+        ("车牌 A12B3", "车牌 ⟦DIGITS:3⟧"),
+        ("SUV", "SUV"),
+        ("第二个三", "第二个三"),
+        ("⟦DIGITS:123⟧", "⟦DIGITS:123⟧"),
+    ],
+)
+def test_while_parties_are_verified_pieces_of_numbers_are_hidden_as_well(text: str, expected: str):
+    assert quoted(text, Secrets(has_pieces=True)) == expected
+
+
+def test_elsewhere_short_numbers_are_facts():
+    assert quoted("15点200米外撞的，两三辆") == "15点200米外撞的，两三辆"
 
 
 PIECES = st.lists(
