@@ -40,8 +40,8 @@ NONE = Secrets()
 
 
 def quoted(text: str, secrets: Secrets = NONE) -> str:
-    """What somebody said, fit to stand inside a tag: no number, no secret and no tag. Also none that appears once another is taken out of its
-    middle, or once wide characters have become narrow ones."""
+    """What somebody said, fit to stand inside a tag: no number, no secret and no tag. Also none that appears once another is taken out
+    of its middle, or once wide characters have become narrow ones."""
     while (plain := hidden(_hushed(_TAGS.sub("", text), secrets))) != text:
         text = plain
     return text

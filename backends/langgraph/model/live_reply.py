@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from contract.state_prefix import BodyText, FormBlock, Irregularity, MalformedReply, PrefixEvent, StatePrefixParser, StateTag
 from domain.errors import BackendError, FailureKind
 
-
 LATE = frozenset({"duplicate_late"})  # of the body: told with it, wherever the stream was cut
 
 

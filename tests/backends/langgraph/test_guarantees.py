@@ -1,5 +1,5 @@
-"""What holds of a whole turn whatever the model's stream looks like: the same reply at every cut, nothing said too early, calls counted, and no
-number ever sent or stored."""
+"""What holds of a whole turn whatever the model's stream looks like: the same reply at every cut, nothing said too early, calls counted,
+and no number ever sent or stored."""
 
 import json
 from typing import Any
@@ -23,6 +23,7 @@ from tests.fakes.values import NOON, a_state, a_turn
 
 pytestmark = pytest.mark.graph
 
+GRAPH = build_graph(None)
 ASKING = a_state().with_dialogue(pending_question="YWRYSW")
 SAID = "没有人受伤，我倒车撞的"
 FORM = '<form>{"fields":{"sgyy":"倒车"},"safety":"none"}</form>'
@@ -44,7 +45,7 @@ REPLIES = [
 async def told(replies: tuple[str, ...], cut: int | None) -> tuple[list[ReplyEvent], Outcome, SessionState | None]:
     """The turn with every reply cut in two at `cut`; None: whole, as a model that does not stream would send it."""
     model = ScriptedModel(replies, cut=lambda text: [text] if cut is None else [text[:cut], text[cut:]])
-    engine = AccidentEngine(build_graph(None), model, load_prompts(), FixedClock(NOON))
+    engine = AccidentEngine(GRAPH, model, load_prompts(), FixedClock(NOON))
     turn = a_turn(SAID, event_from_text(SAID), turn_id="turn-1")
     events = [event async for event in engine.run(turn, ASKING)]
     end = events[-1]
@@ -134,6 +135,7 @@ async def test_code_alone_hands_over(text: str):
 
 NAME, PLATE, IDENTITY, PHONE = "欧阳建国", "京A12345", "11010519491231002X", "13800138000"
 NUMBERS = (PLATE, "A12345", IDENTITY, "110105194912310", "002X", PHONE, "138001", "38000")
+PIECES = ("一三八", "0013", "八零零零")  # of which a prompt holds none; a checkpoint's counters may look like one
 PRIVATE: list[str] = [
     NAME,
     "对",
@@ -143,7 +145,9 @@ PRIVATE: list[str] = [
     f"我的身份证{IDENTITY}",
     "一一零一零五，一九四九一二三一，零零二叉",
     "对",
-    "手机一三八零零一三八零零零",
+    "手机一三八",
+    "0013",
+    "八零零零",
     f"{PHONE}，{PHONE}",
     "对",
     f"都对，{NAME} {PLATE} {IDENTITY} {PHONE}",
@@ -165,6 +169,8 @@ async def test_neither_model_nor_checkpoint_ever_gets_a_number():
         for number in NUMBERS:
             assert number not in prompts, (text, number)
             assert number not in stored, (text, number)
+        for piece in PIECES:
+            assert piece not in prompts, (text, piece)
         assert NAME not in stored
     assert conversation.state.form.get("sjhm1") == PHONE  # and yet all of it was understood
     assert conversation.state.form.get("sfzmhm1") == IDENTITY
