@@ -69,7 +69,7 @@ def _context(draft: Draft, prompts: Prompts, secrets: Secrets, allowed: tuple[St
 def _secrets(draft: Draft) -> Secrets:
     known = [*draft.form.items(), *draft.session.form.items(), *draft.session.dialogue.candidates.items()]
     names = {value for key, value in known if key.startswith("xm") and isinstance(value, str) and value}
-    return Secrets(names=frozenset(names), has_pieces=party_of(draft.session.stage) is not None)
+    return Secrets(names=frozenset(names), has_pieces=bool(party_of(draft.session.stage)))
 
 
 def _shown(key: str, value: object) -> object:
