@@ -41,7 +41,6 @@ class LangGraphBackend:
             clock,
             on_invalid=on_invalid,
             build=build,
-            prune=checkpoints.prune if checkpoints else None,
         )
 
     def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:

@@ -1,4 +1,4 @@
-"""Tell the caller what was decided: stage first, then the changed fields. Called once a turn, before any text."""
+"""Tell the caller what was decided: stage first, then the changed fields. Once a turn, before any text, however often a node is run."""
 
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
@@ -10,10 +10,12 @@ async def announce(run: TurnRun) -> AccidentState:
     """Emit the decision; return what the checkpoint remembers of it."""
     decision = run.decision = warned(run.decided(), run.session, run.turn)
     patch = decision.patch(run.session)
-    run.violations += decision.notes
-    run.tags = tags_of(run.session, run.turn)
-    await run.emit(StageDecided(decision.stage))
-    if patch:
-        await run.emit(FormChanged(patch))
+    if not run.is_announced:
+        run.is_announced = True
+        run.violations += decision.notes
+        run.tags = tags_of(run.session, run.turn)
+        await run.emit(StageDecided(decision.stage))
+        if patch:
+            await run.emit(FormChanged(patch))
     reason = decision.dialogue.handoff_reason
     return {"next_stage": decision.stage.value, "changed": list(patch), "handoff_reason": reason.value if reason else None}

@@ -38,6 +38,8 @@ class TurnRun:
     decision: Decision | None = None
     model_calls: int = 0
     uses: list[TokenUse] = field(default_factory=list[TokenUse])  # of the replies whose use the service told
+    is_announced: bool = False  # stage and fields are out
+    is_said: bool = False  # the text is out
     violations: list[str] = field(default_factory=list[str])
     tags: tuple[str, ...] = ()
 

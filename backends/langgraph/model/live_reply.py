@@ -11,6 +11,8 @@ from backends.langgraph.model.port import TokenUse
 from contract.state_prefix import BodyText, FormBlock, Irregularity, MalformedReply, PrefixEvent, StatePrefixParser, StateTag
 from domain.errors import BackendError, FailureKind
 
+LATE = frozenset({"duplicate_late"})  # of the body: told with it, wherever the stream was cut
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyHead:
@@ -57,11 +59,12 @@ class LiveReply:
         irregular = tuple(event.name for event in events if isinstance(event, Irregularity))
         if "duplicate" in irregular:
             raise MalformedReply("duplicate")
+        self.late_irregularities = [name for name in irregular if name in LATE]
         self._early = [event.text for event in events if isinstance(event, BodyText)]
         return ReplyHead(
             code=next(event.code for event in events if isinstance(event, StateTag)),
             form_text=next((event.text for event in events if isinstance(event, FormBlock)), None),
-            irregularities=irregular,
+            irregularities=tuple(name for name in irregular if name not in LATE),
         )
 
     async def body(self) -> AsyncIterator[str]:

@@ -136,7 +136,8 @@ class OpenAiModel:
     async def _create(self, messages: Sequence[ChatMessage], request_id: str) -> AsyncIterator[Any]:
         return await self._client.chat.completions.create(
             model=self.name,
-            messages=cast(Any, list(messages)),
+            messages=[],
+            extra_body={"messages": list(messages)},  # past the client's conversion of typed parameters: 2 ms CPU a call
             stream=True,
             temperature=0,
             max_tokens=self._max_tokens,

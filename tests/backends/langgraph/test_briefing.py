@@ -140,3 +140,11 @@ def test_a_known_name_is_hidden_everywhere_but_in_the_message_that_says_it():
     assert "姓名⟦NAME⟧" in context(messages)["pending_question"]["text"]
     assert "张" not in messages[1]["content"]
     assert messages[-1]["content"] == "<user>不对，叫张三封</user>"
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [(StageCode.COLLECTING, "大概200米外，对方车型是A320"), (StageCode.VERIFY_PARTY_1, "大概⟦DIGITS:3⟧米外，对方车型是⟦DIGITS:3⟧")],
+)
+def test_a_short_number_is_a_fact_until_parties_are_verified(stage: StageCode, message: str):
+    assert sent(a_state(stage), "大概200米外，对方车型是A320")[-1]["content"] == f"<user>{message}</user>"
