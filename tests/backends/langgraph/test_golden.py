@@ -1,6 +1,5 @@
 """The golden conversations through the real compiled graph, with a model that says what each turn scripts."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +10,12 @@ from domain.errors import FailureKind
 from domain.outcome import Failed, FormChanged, Replied, StageDecided, TextPiece
 from domain.session import SessionState
 from domain.transitions import edges_between
+from evals.golden import scenarios_text
 from tests.backends.langgraph.conversation import Conversation
 
 pytestmark = pytest.mark.graph
 
-_FILE = yaml.safe_load((Path(__file__).parents[2] / "golden" / "scenarios.yaml").read_text("utf-8"))
+_FILE = yaml.safe_load(scenarios_text())
 _MINOR = "11010520100101001" + ric.calc_check_digit("110105201001010010")
 
 
