@@ -13,12 +13,13 @@ from domain.guards import Situation, holds
 from domain.handoff_reason import HandoffReason, default_reason
 from domain.injury import Verdict
 from domain.questions import QuestionId, next_question
-from domain.safety import SafetyFinding
+from domain.roads import EXPRESSWAY, names_expressway
+from domain.safety import SafetyFinding, detect
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, Speech, handoff_speech, question_line, terminal_speech
 from domain.stages import STAGES, Phase, StageCode
 from domain.transitions import Guard, Trigger, next_photo_step
-from domain.turn import NoResponse, PhotoCompleted, PhotoRecognitionFailed, SetInfo, Turn
+from domain.turn import NoResponse, PhotoCompleted, PhotoRecognitionFailed, SetInfo, Turn, UserMessage
 
 PHOTO_PHASES = (Phase.SINGLE_VEHICLE_PHOTO, Phase.TWO_VEHICLE_PHOTO)
 _AFTER_COLLECTION = (*PHOTO_PHASES, Phase.PARTY_VERIFICATION)
@@ -26,12 +27,14 @@ _AFTER_COLLECTION = (*PHOTO_PHASES, Phase.PARTY_VERIFICATION)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """`speech` is what code says; empty means that the model's own words are said, and `fallback` when it has none."""
+    """`lead` is said first, whoever speaks after it. `speech` is what code says; empty means that the model's own words are said, and
+    `fallback` when it has none."""
 
     stage: StageCode
     form: Form
     dialogue: Dialogue
     trigger: Trigger
+    lead: Speech = ()
     speech: Speech = ()
     fallback: Speech = ()
     notes: tuple[str, ...] = ()  # contract violations seen on the way, names only
@@ -123,6 +126,17 @@ def decide_unusable(session: SessionState, turn: Turn) -> Decision:
     return ended(session, dialogue, session.form, StageCode.HANDOFF_UNCLEAR, (HandoffReason.MODEL_OUTPUT_INVALID,), Trigger.INVALID_OUTPUT)
 
 
+def warned(decision: Decision, session: SessionState, turn: Turn) -> Decision:
+    """The same decision with a warning in front, the first time the speaker names a road where nobody may stand about."""
+    event = turn.event
+    if session.is_terminal or EXPRESSWAY in decision.dialogue.warned_of or not isinstance(event, UserMessage):
+        return decision
+    if not names_expressway(event.text):
+        return decision
+    dialogue = replace(decision.dialogue, warned_of=(*decision.dialogue.warned_of, EXPRESSWAY))
+    return replace(decision, dialogue=dialogue, lead=(Line(EXPRESSWAY), *decision.lead))
+
+
 def stay(session: SessionState, dialogue: Dialogue, trigger: Trigger, *lead: Line, form: Form | None = None) -> Decision:
     """The same stage (a new session enters 1001) with its question asked again, after the given lines."""
     stage = session.stage or StageCode.NOT_READY
@@ -137,7 +151,7 @@ def ended(
 ) -> Decision:
     """The end of the dialogue at a terminal stage, for the given reasons, the first one being the primary."""
     primary = reasons[0] if reasons else default_reason(stage)
-    dialogue = replace(dialogue, pending_question=None, handoff_reason=primary, secondary_reasons=reasons[1:])
+    dialogue = replace(dialogue, pending_question=None, handoff_reason=primary, secondary_reasons=reasons[1:], alarms=())
     return Decision(stage=stage, form=in_order(form), dialogue=dialogue, trigger=trigger, speech=handoff_speech(stage, reasons))
 
 
@@ -166,7 +180,7 @@ def _after_failed_photo(session: SessionState, stage: StageCode, turn: Turn, rea
     situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
     if holds(Guard.PHOTO_FAIL_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_PHOTO_FAILED, (HandoffReason.PHOTO_FAILED,), Trigger.PHOTO_FAIL)
-    decision = stay(session, dialogue, Trigger.PHOTO_FAIL)
+    decision = stay(session, replace(dialogue, alarms=detect(reason, None).reasons), Trigger.PHOTO_FAIL)
     return replace(decision, speech=(Line("photo_retry"), Line(f"retake_{retake_cause(reason)}")))
 
 

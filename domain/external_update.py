@@ -6,6 +6,7 @@ from datetime import datetime
 from domain.eligibility import ineligible
 from domain.fields import FIELDS, accept, derive, in_order, require_consistent
 from domain.questions import fields_of, summary_of
+from domain.safety import detect
 from domain.session import FieldValue, SessionState, patch_between
 from domain.stages import StageCode
 
@@ -14,10 +15,11 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
     """The session after the write; the very same object when nothing changes.
 
     None clears. A finished conversation takes the value and keeps its stage; a fact that rules out the online flow moves every other
-    one to 0003. A plate is also kept as a candidate, so that verification reads it back.
+    one to 0003. A danger named in the cause moves nothing yet: this call has no words, so the next turn says them. A plate is also kept
+    as a candidate, so that verification reads it back.
     Raises UnknownField, FieldError (domain/fields.py).
     """
-    accepted = accept(key, value, now)
+    accepted = accept(key, value, now, session.form)
     changes = derive(key, accepted, session.form)
     form = in_order({**session.form, **changes})
     changed = patch_between(session.form, form)
@@ -27,8 +29,14 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
     after = _without_dictation(replace(session, form=form), key, accepted, changed)
     reason = None if session.is_terminal else ineligible(form, now, changed)
     if reason is None:
-        return after
+        return _alarmed(after, value) if key == "sgyy" and not after.is_terminal else after
     return replace(after, stage=StageCode.HANDOFF_COMPLEX).with_dialogue(pending_question=None, handoff_reason=reason)
+
+
+def _alarmed(session: SessionState, value: object) -> SessionState:
+    """What the caller wrote, not the label it was stored as, may name somebody who is hurt."""
+    reasons = detect(value, None).reasons if isinstance(value, str) else ()
+    return session.with_dialogue(alarms=reasons) if reasons or session.dialogue.alarms else session
 
 
 def _without_dictation(session: SessionState, key: str, accepted: FieldValue, changed: dict[str, FieldValue]) -> SessionState:

@@ -1,12 +1,13 @@
 """Is somebody hurt? Reads one utterance and says PRESENT, UNCERTAIN, ABSENT or NONE. Deterministic, runs before any model.
 
-Built to raise and to doubt, not to clear: ABSENT is only one of two keys. `is_clear_denial` is the closed grammar that needs no second
-key, and it matches whole utterances only. Negation counts when it is linked to the term; any other negation is doubt.
+Built to raise and to doubt, not to clear: ABSENT is only one of two keys, and domain/reassurance.py says how far it may be trusted.
+Negation counts when it is linked to the term; any other negation is doubt.
 """
 
 import re
 from enum import StrEnum
 
+from domain.rules.simplified import simplified
 from domain.rules.wording import normal
 
 
@@ -17,16 +18,35 @@ class Verdict(StrEnum):
     NONE = "none"
 
 
-_TRADITIONAL = str.maketrans(
-    "傷沒無頭暈雙對們車護醫現場員個麼嗎問題這邊說話過還開關點樣動腳腰膝臉斷壓撞雖體後來聽見覺難嚴長時間誰搶腫癱氣脈門輪損軋飛幾兩爺媽嬰婦險",
-    "伤没无头晕双对们车护医现场员个么吗问题这边说话过还开关点样动脚腰膝脸断压撞虽体后来听见觉难严长时间谁抢肿瘫气脉门轮损轧飞几两爷妈婴妇险",
+_HOMOPHONES = {
+    "受商": "受伤",
+    "首伤": "受伤",
+    "手伤": "受伤",
+    "shou伤": "受伤",
+    "shoushang": "受伤",
+    "流雪": "流血",
+    "liuxue": "流血",
+    "骨者": "骨折",
+    "骨哲": "骨折",
+    "guzhe": "骨折",
+    "晕到": "晕倒",
+    "头云": "头晕",
+    "脑壳": "脑袋",
+}
+# What is said of a machine: "车没气了", "刹车不行了".
+_MACHINE = re.compile(
+    r"(?:(?:汽|轿|货|我的|这|那|辆)?车子?|刹车|轮胎|车胎|胎|电瓶|电池|发动机|手机|空调|引擎|变速箱|离合)(?:也|都|就|好像|一下|突然|又|"
+    r"熄火){0,3}(?:没气|不行|没反应|死|没电)了?(?![^,，。]{0,2}[人他她])"
 )
-_HOMOPHONES = {"受商": "受伤", "首伤": "受伤", "手伤": "受伤", "流雪": "流血", "骨者": "骨折", "晕到": "晕倒"}
 # An idiom goes only where it cannot be the end of a killing (`撞死｜路边`) or the start of another word (`死｜机动车`, `伤｜心脏`).
 _IDIOMS = re.compile(
     r"他妈的|妈的|特么|(?<![撞压轧碾砸辗打摔人])(?:吓死|气死|累死|急死|烦死|堵死|冤死|笑死|热死|冻死|该死|拼死|伤脑筋|伤感情|伤心(?!脏|口)|"
     r"死机(?!动)|死角|死胡同|死板|死路一条|死心(?=塌|眼|了?$|了?[,，。]))|"
-    r"心疼(?:死)?(?:我|他|她|这|那|自己|刚|新|爱|买|辆|台|的|了){0,4}(?:车(?!上|里|内|主)|钱|漆)|头疼(?:的是|这)(?![我他她老小孩乘司那人])"
+    r"肉疼|(?<=脑)袋?疼(?=的是)|心疼(?:死)?(?:我|他|她|这|那|自己|刚|新|爱|买|辆|台|的|了){0,4}(?:车(?!上|里|内|主)|钱|漆)|头疼(?:的是|"
+    r"这)(?![我他她老小孩乘司那人])"
+)
+_ANIMALS = re.compile(
+    r"(?:撞|压|轧|碾|碰)(?:死|伤|到|上|了){0,3}(?:一|两|几)?(?:只|条|头)?(?:小|流浪|野|别人的|人家的)?(?:狗|猫|鸡|鸭|鹅|羊|牛|猪|兔子?|鸟|蛇)(?!和|跟|还有|、|主)"
 )
 _HEARTACHE = re.compile(r"(?:心疼|头疼的是|头疼这)(?:死(?:我)?了?)?")  # pity or pain: a question tells
 
@@ -56,7 +76,8 @@ _SEPARABLE = re.compile(r"受(?:了|过|着|点|些|到|了点|了些|了轻|了
 _QUESTION_AND_ANSWER = re.compile(r"(?:人员)?(?:受伤|伤亡)(?:情况|人员|人数)?[:：]\s*(?:没有|没|无|0|零)(?=$|[,，。.;；])")
 
 _PERSON = (
-    r"(?:行人|路人|老人|老太太?|老头|老奶奶|老爷爷|小孩|孩子|小朋友|小男孩|小女孩|男孩|女孩|男生|女生|男的|女的|娃|婴儿|宝宝|学生|大爷|大妈|大叔|阿姨|骑车的|骑(?:自行|电动|电瓶|摩托|三轮)车的|过马路的|走路的|"
+    r"(?:行人|路人|老人|老太太?|老头|老奶奶|老爷爷|小孩|孩子|小朋友|小男孩|小女孩|男孩|女孩|男生|女生|男的|女的|娃|婴儿|宝宝|学生|大爷|"
+    r"大妈|大叔|阿姨|骑车的|骑(?:自行|电动|电瓶|摩托|三轮)车的|过马路的|走路的|"
     r"奶奶|爷爷|骑手|外卖员|外卖小哥|快递员|环卫工|工人|交警|乘客|司机|孕妇|妇女|老婆|老公|儿子|女儿|我妈|我爸|人(?!行道|行横))"
 )
 _COUNTED = r"(?:(?:一|两|二|三|四|几|好几|[0-9])?(?:个|位|名|群|对))?"
@@ -71,15 +92,21 @@ _BROKEN = (
     r"看不见|看不清|睁不开|听不见|没知觉|没有知觉)"
 )
 # Denying one of these leaves every lesser injury open.
-_GRAVE = (
+_DEATH = (
     r"死了|死人|死亡|去世|身亡|没气了|没了?(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|没有(?:呼吸|心跳|脉搏)(?!困难|急促|不|加)|"
-    r"(?:没|没有|没了|无|失去|丧失)意识(?!到)|不行了|断气|咽气|(?:撞|压|轧|碾|砸|辗|摔|打)死|人(?:都|也|已经|就)?没了|没气息|遇难|(?:呼吸|心跳|脉搏|意识)(?:都|也|已经)?(?:没了|没有了|停|微弱|不清|模糊)|"
+    r"断气|咽气|(?:撞|压|轧|碾|砸|辗|摔|打)死|人(?:都|也|已经|就)?没了|没气息|遇难"
+)
+_GRAVE = (
+    rf"{_DEATH}|(?:没|没有|没了|无|失去|丧失)意识(?!到)|不行了|"
+    r"(?:呼吸|心跳|脉搏|意识)(?:都|也|已经)?(?:没了|没有了|停|微弱|不清|模糊)|"
     r"送医|住院|抢救|icu|重症|手术|缝针|缝了|担架|病危|病重|生命危险|人命|救命|奄奄一息|"
-    r"不省人事|[叫喊]不[醒应]|醒不过来|昏过去|昏死|昏了|休克|抽搐|抽筋|痉挛|白沫|神志不清|脑震荡|瘫[在倒]|命悬一线|呼吸困难|呼吸急促|呼吸不|喘不[上过了]|透不过气|上不来气|瘫痪|瘫了"
+    r"不省人事|[叫喊]不[醒应]|醒不过来|昏过去|昏死|昏了|休克|抽搐|抽筋|痉挛|白沫|神志不清|脑震荡|瘫[在倒]|命悬一线|呼吸困难|呼吸急促|"
+    r"呼吸不|喘不[上过了]|透不过气|上不来气|瘫痪|瘫了"
 )
 # Denying one of these speaks of everybody; denying any other word speaks of that complaint alone.
 _GENERAL = (
-    f"受伤|伤者|伤员|伤到人|伤了人|伤人|有人伤|伤亡|死伤|(?:撞|碰|压|轧|碾|砸|摔|磕|夹|弄)伤|{_HIT}(?:到|了|着)?人(?!行道|行横)|带到人|人被撞|"
+    f"受伤|伤者|伤员|伤到人|伤了人|伤人|有人伤|伤亡|死伤|(?:撞|碰|压|轧|碾|砸|摔|磕|夹|弄)伤|{_HIT}(?:到|了|着)?人(?!行道|行横)|带到人|"
+    f"人被撞|"
     r"人(?:都|也)?有(?:点|些)?事(?!要|找|先|故|情)|伤了|伤到|伤着"
 )
 _COMPLAINT = (
@@ -90,11 +117,13 @@ _COMPLAINT = (
     f"{_BODY}(?:都|也|给|好像|全|摔|撞){{0,2}}(?:被[^,，。]{{0,4}})?{_BROKEN}|"
     f"(?:{_HIT}|烫)(?:到|了|着|伤|伤了|住|住了|破|断)(?:我|他|她|对方|孩子|老人)?的?{_BODY}(?![垫踏刹架套机把盖轮挡面后景线车灯])|"
     r"[一二两三四五六几0-9]死[一二两三四五六几0-9]伤|(?:满|浑身|全身|一身|一脸|都是|全是|好多|很多|大量)[^,，。]{0,2}血|"
-    r"内伤|外伤|脱臼|胸口闷|轻伤|重伤|擦伤|扭伤|骨折|骨裂|骨头断|流血|流了[^,，。]{0,3}血|出血|见血|吐血|昏迷|晕倒|头晕|晕|头疼|头痛|脖子疼|脖子痛|腰疼|腰痛|"
+    r"内伤|外伤|脱臼|胸口闷|轻伤|重伤|擦伤|扭伤|骨折|骨裂|骨头断|流血|流了[^,，。]{0,3}血|出血|见血|吐血|昏迷|晕倒|头晕|晕|头疼|头痛|"
+    r"脖子疼|脖子痛|腰疼|腰痛|"
     r"胸闷|憋气|胸口疼|疼|痛|恶心|想吐|呕吐|麻木|起不来|站不起来|磕破|摔破|撞破头|破了头"
 )
 _INJURY = f"{_GENERAL}|{_COMPLAINT}"
 _TERM = re.compile(f"{_GRAVE}|{_INJURY}")
+_DEATH_TERM = re.compile(_DEATH)
 _GRAVE_TERM = re.compile(_GRAVE)
 _GENERAL_TERM = re.compile(_GENERAL)
 _RESCUE = re.compile(r"救护车|120|一二零|医院|急救")
@@ -105,8 +134,25 @@ _SOFT = re.compile(
     r"擦破|蹭破|捂着|发抖|卡在|没什么大|没啥大|大碍|"
     r"翻了|翻过|翻[进下]|四轮朝天|[掉冲栽落翻开坠滚][到进下入]{0,2}(?:了)?(?:河|沟|水|海|湖|江|桥|崖|悬崖|山|坑|池)|落水|坠|"
     r"撞飞|[压夹]住|压着|压在|瘸|蹲在|趴在|爬不|站不|走不[了动]|一动不动|不动了|不会动|没动静|"
-    r"(?:[人他她]|对方|司机|孩子)(?:都|也)?(?:没有?反应(?!过来)|动不了|不能动)|脸色|冷汗|吐了|包扎|绷带|口子|送走|抬走|抬上|被抬|喘|昏|救人|甩出|飞出|出事了|"
+    r"(?:[人他她]|对方|司机|孩子)(?:都|也)?(?:没有?反应(?!过来)|动不了|不能动)|脸色|冷汗|吐了|包扎|绷带|口子|送走|抬走|抬上|被抬|喘|昏|"
+    r"救人|甩出|飞出|出事了|"
     r"人有(?:点|些)?(?:问题|危险|不)|人不太?[好行对]|不太?对劲|懵|迷糊|出大事|有危险|石膏|心慌|幸免|看不见了|睁不开|听不见了"
+)
+# The body, how people lie about, and what is done with the hurt: with no word for being hurt, still a reason to ask.
+_BODY_NAMED = re.compile(
+    r"后脑|脑袋|脑门|额头|头皮|颧骨|眉骨|鼻梁|鼻子|(?<!路)(?<!马路)牙(?!科|子板)|嘴角|嘴唇|舌头|下巴|耳朵|眼睛|眼角|"
+    r"(?<!丢)(?<!翻)脸(?!皮|书|面)|脖子|颈椎|脊椎|尾椎|(?<!路)肩(?!并)|锁骨|胸(?!有成)|肋|肚子|腹|腰|胯|髋|腿|膝|"
+    r"(?<!一)(?<!前)(?<!后)(?<!三)脚(?!垫|踏|刹|架|手架|本|油门)|脚踝|胳膊|膀子|手臂|手腕|手肘|手指|指头|指甲|骨(?!架|干)|皮肤|内脏|"
+    r"血压|心脏病|颈部|背部|头部|面部|腿部|胸部|腰部"
+)
+_POSTURE = re.compile(
+    r"趴|瘫|躺|蹲|跪|卷[到进]|碾|怼飞|撞飞|飞出|滑出去|甩[出下]|滚下|翻白|抽过去|一拐|一瘸|瘸|发抖|直抖|一直抖|抖个|说不出话|不答应|"
+    r"叫不[应动]|不起来|弯不|直不|抬不|动弹|不能动弹|救命|呻吟|缝.{0,3}针|石膏|拍.?片|做?ct|核磁|急诊|住院|"
+    r"要观察|重影|看不清东西|嗡嗡|发闷|胸闷|木木|麻木|发麻|麻了|肿|淤|发紫|紫了|(?<!发)青(?:了|一块|的)|鼓了?[个一]?包|"
+    r"起了?[个一]?大?包|见红|流了一地|开瓢|凉了|白布|当场(?:走|没|死)|"
+    r"(?:[人他她娃仔婆伯佬公]|老人)[^,，。]{0,3}(?:冇咗|郁唔|跌咗|跌倒|倒地)|郁唔到|跌咗|(?:人|他|她|孩子|老人|行人|"
+    r"对方是个老人)[,，]?(?:给|也|都)?倒了(?!车)|(?:人|他|她|孩子|老人|对方)(?:被|让|给)[^,，。]{0,4}(?:拉|抬|接|送)走|"
+    r"遭[^,，。]{0,2}撞|被[^,，。]{0,3}(?:刮|带|撞|挂|擦|碰)倒|玻璃碴|进玻璃|扎手|烫|🤕|🩸|🚑|💀|😵|🏥"
 )
 _LIMITED = re.compile(r"除了|除外|以外|只有|只是我|暂时|目前|现在还|还没|刚才还|重伤|大伤|大碍|大事|没什么|没啥|没怎么|没太|多少|明显|较大")
 _ONE_SIDE = re.compile(r"我们|我这边|我这里|车上|我这车|我方|全车")
@@ -118,29 +164,35 @@ _HEDGE = re.compile(
 )
 # Beside a denial these make it weak; alone they say nothing about injuries.
 _WEAK = re.compile(
-    r"以为|听说|据说|说是|本来|原本|但愿|希望|最好|就好|^要没|假设|若|不见得|未必|难保|不一定|说不定|没准|保不齐|大部分|大多|多数|基本|几乎|"
+    r"以为|听说|据说|说是|本来|原本|但愿|希望|最好|就好|^要没|假设|若|不见得|未必|难保|不一定|说不定|没准|保不齐|大部分|大多|多数|基本|"
+    r"几乎|"
     r"其他|其它|其余|另外|别人|别的|当时|一开始|刚开始|起初|看起来|看上去|看着|看样子|表面|暂且"
 )
-_ASKING = re.compile(r"有没有|有无|是不是|会不会|算不算|不知道|不清楚|不确定|不晓得|没看清|没注意|看不清|差点|差一点|险些")
+_ASKING = re.compile(
+    r"有没有|有无|是不是|会不会|算不算|不知道|不清楚|不确定|不晓得|没看清|没注意|看不清|差点|差一点|险些|万一|假如|如果|要是"
+)
 _QUESTION = re.compile(r"吗|\?|吧")
 _DOUBLE_NEGATION = re.compile(
-    r"不是没|并非没|不可能没|没说没|不代表没|谁说|难说没|才怪|不可能|怎么(?:会|可能|能)|咋(?:会|可能|能)|难道|哪能|哪会|哪里没|哪有|哪里有|岂|不会没|不能没|"
+    r"不是没|并非没|不可能没|没说没|不代表没|谁说|难说没|才怪|不可能|怎么(?:会|可能|能)|咋(?:会|可能|能)|难道|哪能|哪会|哪里没|哪有|"
+    r"哪里有|岂|不会没|不能没|"
     r"(?:没有?|无|未|不)(?:有|人|谁|一个|哪个|是|能|敢|说|都){0,4}(?:没|无|未|不受)"
 )
 _EXCEPTION = re.compile(
-    r"(?:除了|除开|除去|除[我他她]|只有|唯独|就差)(?!(?:我的?|对方的?|两辆?|一点)?(?:车(?!里|上|内|主|下)|漆|保险杠|前杠|后杠|后视镜|大灯|轮胎|财产|物损))|"
+    r"(?:除了|除开|除去|除[我他她]|只有|唯独|就差)(?!(?:我的?|对方的?|两辆?|一点)?(?:车(?!里|上|内|主|下)|漆|保险杠|前杠|后杠|后视镜|"
+    r"大灯|轮胎|财产|物损))|"
     r"除.{1,4}(?:外|以外)"
 )
 _EXCEPTED = re.compile(f"{_EXCEPTION.pattern}|除外|以外|之外|例外")
 _TAKEN_BACK = re.compile(
-    r"(?:没|无|未).{0,30}(?:说错|是错|搞错|弄错|(?<!我)错了|不对|假的|假话|骗|谎|胡说|瞎说|乱说|乱讲|胡扯|扯淡|收回|不算数|不准|不是真|反话|不成立|不可信|不属实)"
+    r"(?:没|无|未).{0,30}(?:说错|是错|搞错|弄错|(?<!我)错了|不对|假的|假话|骗|谎|胡说|瞎说|乱说|乱讲|胡扯|扯淡|收回|不算数|不准|不是真|"
+    r"反话|不成立|不可信|不属实)"
 )
 _LINKED_NEGATION = r"(?:没有|没得|冇得|冒得|木有|冇|没|未|无)(?:人员|人|有|任何|谁|出现|造成|发生|受|的|一个|到|过|被){0,4}"
 _NEGATED_LEFT = re.compile(_LINKED_NEGATION + "$")
 _NEGATED_TERM = re.compile(f"{_LINKED_NEGATION}(?:{_INJURY})")
 # `受伤的一个都没有` and nothing after it; `受伤的都没醒` is no denial. Nobody stands left of the word.
 _DENIED_AFTER = re.compile(r"的?(?:人员?|情况)?(?:(?:一个|半个)(?:都|也)(?:没有|没|无)|(?:都|也)(?:没有|无))(?:的|啊|呀|哦)*[~]*")
-_NOBODY_NAMED = re.compile(r"(?:嗯|哦|啊|现场|这边|那边|双方|两边|大家|人员)*")
+_NOBODY_NAMED = re.compile(r"(?:嗯|哦|啊|现场|这边|那边|双方|两边|大家|人员|一个|半个)*")
 # `没受伤的有三个`, `没受伤那个`, `没有受伤比他重的`: the denial describes somebody, it does not speak of all.
 _DESCRIBES = re.compile(r"的(?!(?:人员?|情况|现象)?(?:的|啊|呀|哦|了|呢|嘛|哈|[。.!~])*$)|那|这个|这位|比|得|到")
 _ANY_NEGATION = re.compile(r"没有|没|未|无|冇|木有|冒得|不(?!知|清楚|确定|晓得)")
@@ -168,26 +220,35 @@ _CLAUSE_END = re.compile(
 _NOBODY = "nobody"
 _REACH = 40  # characters; the longest pattern that ends at a term is shorter
 
-_SHORT_DENIAL = re.compile(r"(?:没有|没|无|没有的|都没有|没有人|没人|木有|冇|没得)[啊呀哦的了]*[。.!]?")
-_SHORT_AFFIRMATION = re.compile(r"(?:有|有的|有人|有[一两二三四五六几0-9]个(?:人)?)[啊呀的]*[。.!]?")
-_AMBIGUOUS = re.compile(r"(?:(?:对|是|是的|嗯|好|好的|行|ok|哦|啊|呃|额|唔|没事|没事的|没有事|👍|[?!。.,])+)[啊呀的了]*[。.!]?")
-_CLEAR_DENIAL = re.compile(
-    r"(?:嗯|哦|啊|好|好的|放心|哎呀|报告)?[,，]?"
-    r"(?:(?:现场|人员|人|大家|双方|两边|所有人)(?:都|全都|全部都)?|(?:都|全都|全部都)?)"
-    r"(?:(?:没有|没得|没|无|未|木有|冇得|冇)(?:任何|一个)?(?:人员|人)?(?:受伤的?|伤亡|伤着|死伤)|(?<=[员人家方边都])(?:没事|没有事|平安|安全))"
-    r"(?:的|啊|呀|哦|了|呢|嘛|哈)*[。.!~]*"
+_SHORT_DENIAL = re.compile(r"(?:没有|没|无|没有的|都没有|没有人|没人|木有|冇|没得|莫得|没有没有|没没)[啊呀哦的了呢嘞哈]*[。.!]?")
+_ANSWER_END = re.compile(r"[,，。.!！;；、~…\n]+")
+# "目前没有", "我这边没有", "看起来没有": a denial with a condition on it.
+_HEDGED_DENIAL = re.compile(
+    r"^(?!.*(?:电动|摩托|非机动|自行车|电瓶|牌|驾照|保险|争议|喝酒|别的车|其他车|钱|问题))(?:我|我们|我这|暂时|暂|目前|现在|看起来|"
+    r"看着|看上去|表面|应该|好像|大概|但愿|希望|刚才|之前|当时|开始|以为|起码|至少|还|好像).{0,6}(?:没有|没得|没|无)(?:的|啊|呀|哦|了|"
+    r"呢|看到|发现)?$"
 )
-_FOREIGN = re.compile(r"\b(?:hurt|injur\w*|bleed\w*|blood|dead|died|pain\w*|ambulance|unconscious|broken (?:arm|leg|bone)\w*)\b")
+_SHORT_AFFIRMATION = re.compile(
+    r"(?:有|有的|有人|有[一两二三四五六几0-9]个(?:人)?|有[一两二三四五六几0-9]位|有受伤的?|是有)[啊呀的哦呢]*[。.!]?"
+)
+_AMBIGUOUS = re.compile(r"(?:(?:对|是|是的|嗯|好|好的|行|ok|哦|啊|呃|额|唔|没事|没事的|没有事|👍|[?!。.,])+)[啊呀的了]*[。.!]?")
+_FOREIGN = re.compile(
+    r"\b(?:hurt\w*|injur\w*|bleed\w*|blood\w*|dead|died|dying|pain\w*|ambulance|unconscious|concussion|hospital|(?:can'?t|"
+    r"cannot) (?:move|breathe|feel|walk)|"
+    r"on the ground|broke\w* (?:his |her |my |an? )?(?:arm|leg|bone|rib|neck|nose)\w*|dizzy|faint\w*)\b"
+)
 _FOREIGN_DOUBT = re.compile(r"\b(?:no|not|nobody|none|never|without|any|maybe|think|if)\b|n't|\?")
 
 
 def injury(text: str, *, is_asked: bool) -> Verdict:
     """What one utterance says. `is_asked`: the question about injuries (or its confirmation) is open, so that bare answers count."""
-    plain = _folded(text)
+    plain = heard(text)
     cleaned = _cleaned(plain)
     evidence = _Evidence()
     for clause in filter(None, _CLAUSE_END.split(cleaned)):
         evidence.read(clause)
+    if is_asked:
+        evidence.hear_answers(plain)
     verdict = evidence.verdict
     if verdict is Verdict.ABSENT and (_EXCEPTED.search(cleaned) or _TAKEN_BACK.search(cleaned)):
         return Verdict.UNCERTAIN
@@ -198,14 +259,18 @@ def injury(text: str, *, is_asked: bool) -> Verdict:
     return _bare_answer(plain)
 
 
-def is_clear_denial(text: str, *, is_asked: bool) -> bool:
-    """The whole utterance is a denial that covers everybody; while the question is open a short "no" is one too."""
-    plain = _folded(text)
-    return _CLEAR_DENIAL.fullmatch(plain) is not None or (is_asked and _SHORT_DENIAL.fullmatch(plain) is not None)
+def is_death(text: str) -> bool:
+    """Whether an utterance that is PRESENT speaks of the dead: it names a death, and no negation stands left of it."""
+    return any(
+        _Clause(part).negated_from > match.start()
+        for part in filter(None, _CLAUSE_END.split(_cleaned(heard(text))))
+        for match in _DEATH_TERM.finditer(part)
+    )
 
 
-def _folded(text: str) -> str:
-    plain = normal(text).lower().translate(_TRADITIONAL).replace(" ", "")
+def heard(text: str) -> str:
+    """One utterance as the detectors read it: simplified, lower case, without spaces, words that a recogniser mixes up put right."""
+    plain = simplified(normal(text).lower()).replace(" ", "")
     for heard, meant in _HOMOPHONES.items():
         plain = plain.replace(heard, meant)
     return plain
@@ -214,7 +279,7 @@ def _folded(text: str) -> str:
 def _cleaned(plain: str) -> str:
     """Without idioms; cars are not casualties; separable verbs joined; `伤亡:无` read as a denial."""
     answered = _SEPARABLE.sub("受伤", _QUESTION_AND_ANSWER.sub("没有人受伤", plain))
-    spoken = _HEARTACHE.sub("难受", _IDIOMS.sub("", answered))
+    spoken = _HEARTACHE.sub("难受", _IDIOMS.sub("", _ANIMALS.sub("撞", _MACHINE.sub("车坏", answered))))
     return _MAYBE_HURT_VEHICLE.sub("车疑伤", _HURT_VEHICLE.sub("车损", spoken))
 
 
@@ -291,8 +356,18 @@ class _Evidence:
         for match in _RESCUE.finditer(text):
             self._rescue(clause, match)
         self._fine(clause)
-        if _SOFT.search(unexplained):
+        if _SOFT.search(unexplained) or _BODY_NAMED.search(unexplained) or _POSTURE.search(unexplained):
             self._found.add(Verdict.UNCERTAIN)
+
+    def hear_answers(self, plain: str) -> None:
+        """While the question is open, a clause that is nothing but yes or no answers it, whatever else is said."""
+        for part in filter(None, _ANSWER_END.split(plain)):
+            if _SHORT_AFFIRMATION.fullmatch(part):
+                self._found.add(Verdict.PRESENT)
+            elif _SHORT_DENIAL.fullmatch(part):
+                self._covered.add("all")
+            elif _HEDGED_DENIAL.search(part):
+                self._found.add(Verdict.UNCERTAIN)
 
     def _term(self, clause: _Clause, match: re.Match[str]) -> None:
         is_negated = clause.negated_from <= match.start()
@@ -324,7 +399,7 @@ class _Evidence:
 
     def _rescue(self, clause: _Clause, match: re.Match[str]) -> None:
         is_coming = clause.called_from <= match.start() or _RESCUE_CAME.match(clause.text, match.end()) is not None
-        is_called = clause.negated_from > match.start() and is_coming
+        is_called = clause.negated_from > match.start() and is_coming and not clause.is_doubted and not clause.is_question
         self._found.add(Verdict.PRESENT if is_called else Verdict.UNCERTAIN)
 
     def _fine(self, clause: _Clause) -> None:

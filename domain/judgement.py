@@ -25,7 +25,7 @@ from domain.session import Dialogue, FieldValue, Form, SessionState, patch_betwe
 from domain.speech import Line, Speech, question_line
 from domain.stages import STAGES, Phase, StageCode
 from domain.transitions import TRANSITIONS, Guard, Trigger, edge_for
-from domain.turn import InputEvent, SetInfo, UserMessage
+from domain.turn import InputEvent, SetInfo
 
 Route = Literal[
     "accident_collection",
@@ -55,7 +55,7 @@ def route(session: SessionState, event: InputEvent, finding: SafetyFinding, *, w
     if session.is_terminal:
         return _ROUTES[session.phase]
     is_alarm = wants_person or bool(finding.reasons) or is_second_doubt(finding, session.dialogue.pending_question)
-    if isinstance(event, UserMessage) and is_alarm:
+    if is_alarm:
         return "handoff"
     return _ROUTES[session.phase]
 
@@ -104,16 +104,24 @@ def _moved(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue, notes: 
     if stage in _ENDS:
         return replace(ended(draft.session, dialogue, form, stage, _end_reasons(stage), Trigger.NL), notes=notes)
     dialogue = asked(dialogue, stage, form)
-    own_words = question_line(dialogue.pending_question, stage, form, dialogue)
+    own_words = (*_apology(draft, dialogue), question_line(dialogue.pending_question, stage, form, dialogue))
     return Decision(
         stage=stage,
         form=form,
         dialogue=dialogue,
         trigger=Trigger.NL,
         speech=_fixed_speech(dialogue.pending_question, own_words),
-        fallback=(own_words,),
+        fallback=own_words,
         notes=notes,
     )
+
+
+def _apology(draft: Draft, dialogue: Dialogue) -> Speech:
+    """In front of a question that is asked again because its answer was not understood."""
+    question = dialogue.pending_question
+    count = dialogue.clarification_counts.get(question or "", 0)
+    was = draft.session.dialogue.clarification_counts.get(question or "", 0)
+    return (Line(f"unclear_{min(count, 2)}"),) if count > was and question == draft.pending else ()
 
 
 def missing_for(guard: Guard | None, form: Form, dialogue: Dialogue) -> tuple[str, ...]:
@@ -220,13 +228,13 @@ def _with_safety(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue) -
     if said.safety == "present":
         hurt = in_order({**form, "ywrysw": True})
         return hurt, dialogue, ended(draft.session, dialogue, hurt, StageCode.HANDOFF_COMPLEX, (HandoffReason.INJURY,), Trigger.NL)
-    is_cleared = (
-        draft.finding.injury is Verdict.ABSENT and (draft.finding.is_clear or said.safety == "none") and form.get("ywrysw") is not True
-    )
+    finding = draft.finding
+    is_second_key_turned = finding.is_explained and said.safety == "none"
+    is_cleared = finding.injury is Verdict.ABSENT and (finding.is_clear or is_second_key_turned) and form.get("ywrysw") is not True
     if is_cleared and said.safety != "suspected":
         pending = None if dialogue.pending_question == QuestionId.CONFIRM_INJURY else dialogue.pending_question
         return in_order({**form, "ywrysw": False}), replace(dialogue, pending_question=pending), None
-    is_doubtful = said.safety == "suspected" or (draft.finding.injury is Verdict.ABSENT and form.get("ywrysw") is not False)
+    is_doubtful = said.safety == "suspected" or (finding.injury is Verdict.ABSENT and form.get("ywrysw") is not False)
     if not is_doubtful:
         return form, dialogue, None
     # A suspicion takes back a denial of this very message, never an older fact.
@@ -269,9 +277,9 @@ def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:
     return (reasons[stage],) if stage in reasons else ()
 
 
-def _fixed_speech(question: str | None, line: Line) -> Speech:
+def _fixed_speech(question: str | None, lines: Speech) -> Speech:
     """A value is read back, and safety is confirmed, in our own words: the model never sees the former and must not soften the latter."""
-    return (line,) if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
+    return lines if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
 
 
 def expected_stage(draft: Draft, allowed: Iterable[StageCode]) -> StageCode:

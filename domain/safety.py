@@ -1,28 +1,40 @@
 """The safety pre-check: what one utterance means for people's safety, before any model is asked. Joins injuries and other hazards."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from domain.handoff_reason import HandoffReason
 from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
-from domain.injury import Verdict, injury, is_clear_denial
+from domain.injury import Verdict, heard, injury, is_death
 from domain.questions import INJURY_QUESTIONS, QuestionId
-from domain.rules.wording import normal
+from domain.reassurance import is_explained, is_whole_denial
+
+_ABOUT_PEOPLE = (HandoffReason.DEATH, HandoffReason.INJURY)
+_BARE_NO = re.compile(r"(?:都|现在|已经)?(?:没有没有|没有|没|无|没得|冇|不是|不会|没了|没事)[的了啊呀哦呢嘛]*")
+_LEFT_AT_HOME = re.compile(r"没带|忘|家里|在家|不在身上|没在身上|落在|有(?:的|驾照|驾驶证)|^有$")
+_NO_LICENCE = re.compile(r"没有|^没|没考|没拿|无证|吊销|扣|过期|注销")
+_BARE_YES = re.compile(r"(?:是|是的|对|对的|嗯|有|有的|有一点|有点|确实|确实有|在)[的了啊呀哦呢嘛]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafetyFinding:
-    """`is_clear`: the utterance as a whole denies injuries for everybody (the first key). `hazards` holds PRESENT and UNCERTAIN only."""
+    """`is_clear`: the utterance is a denial for everybody and nothing else, which clears without a second key. `is_explained`: what stands
+    beside the denial is known to be harmless; without that, not even a second key clears. `is_death`: somebody is said to have died.
+    `hazards` holds PRESENT and UNCERTAIN only."""
 
     injury: Verdict = Verdict.NONE
+    is_death: bool = False
     is_clear: bool = False
+    is_explained: bool = False
     hazards: Mapping[HandoffReason, Verdict] = field(default_factory=dict[HandoffReason, Verdict])
 
     @property
     def reasons(self) -> tuple[HandoffReason, ...]:
-        """Why this utterance alone needs a person, the injury first; empty when it does not."""
+        """Why this utterance alone needs a person, people before things; empty when it does not."""
+        dead = (HandoffReason.DEATH,) if self.is_death else ()
         hurt = (HandoffReason.INJURY,) if self.injury is Verdict.PRESENT else ()
-        return (*hurt, *(reason for reason, verdict in self.hazards.items() if verdict is Verdict.PRESENT))
+        return (*dead, *hurt, *(reason for reason, verdict in self.hazards.items() if verdict is Verdict.PRESENT))
 
     @property
     def question(self) -> QuestionId | None:
@@ -35,32 +47,46 @@ class SafetyFinding:
 
 def detect(text: str, pending: str | None) -> SafetyFinding:
     """Read one utterance in the light of the open question. Total: every text has a finding."""
-    is_asked = pending in INJURY_QUESTIONS
+    is_asked, plain = pending in INJURY_QUESTIONS, heard(text)
+    is_clear = is_whole_denial(plain, is_asked=is_asked)
+    verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
     return SafetyFinding(
-        injury=injury(text, is_asked=is_asked), is_clear=is_clear_denial(text, is_asked=is_asked), hazards=_hazards(text, pending)
+        injury=verdict,
+        is_death=verdict is Verdict.PRESENT and is_death(text),
+        is_clear=is_clear,
+        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain)),
+        hazards=_hazards(text, pending),
+    )
+
+
+def with_alarms(finding: SafetyFinding, alarms: Collection[HandoffReason]) -> SafetyFinding:
+    """The finding of a turn, and what an outside write had raised before it (domain/external_update.py)."""
+    if not alarms:
+        return finding
+    is_hurt = HandoffReason.INJURY in alarms
+    return replace(
+        finding,
+        injury=Verdict.PRESENT if is_hurt else finding.injury,
+        is_death=finding.is_death or HandoffReason.DEATH in alarms,
+        hazards={**finding.hazards, **{reason: Verdict.PRESENT for reason in alarms if reason not in _ABOUT_PEOPLE}},
     )
 
 
 def _hazards(text: str, pending: str | None) -> dict[HandoffReason, Verdict]:
-    """A bare answer to a hazard's own question is a verdict on that hazard."""
+    """What is present or in doubt. An answer to a hazard's own question is a verdict on that hazard; one that says neither is doubt."""
     found = hazards(text)
     reason = QUESTION_REASONS.get(pending or "")
-    if reason is None or found.get(reason) is Verdict.PRESENT:
-        return found
-    answer = _bare(text, pending)
-    if answer is Verdict.ABSENT:
-        found.pop(reason, None)
-    else:
-        found[reason] = answer
-    return found
+    if reason is not None and (reason not in found or reason is HandoffReason.NO_LICENCE):
+        found[reason] = _bare(text, pending)
+    return {reason: verdict for reason, verdict in found.items() if verdict is not Verdict.ABSENT}
 
 
 def _bare(text: str, pending: str | None) -> Verdict:
-    plain = normal(text).strip("。.!！~ ")
-    if pending == QuestionId.CONFIRM_LICENCE:
-        if "没带" in plain or "忘" in plain or "家里" in plain:
+    plain = heard(text).strip("。.!~")
+    if pending == QuestionId.CONFIRM_LICENCE:  # it asks whether the licence does not exist or was left at home
+        if _LEFT_AT_HOME.search(plain):
             return Verdict.ABSENT
-        return Verdict.PRESENT if plain.startswith(("没有", "没", "无", "是没有")) else Verdict.UNCERTAIN
-    if plain in ("没有", "没", "都没有", "没有的", "无", "没了", "不是"):
+        return Verdict.PRESENT if _NO_LICENCE.search(plain) else Verdict.UNCERTAIN
+    if _BARE_NO.fullmatch(plain):
         return Verdict.ABSENT
-    return Verdict.PRESENT if plain in ("有", "有的", "是", "是的", "对", "嗯") else Verdict.UNCERTAIN
+    return Verdict.PRESENT if _BARE_YES.fullmatch(plain) else Verdict.UNCERTAIN

@@ -38,6 +38,8 @@ class Dialogue:
     last_photo_at_ms: int | None = None  # receive time of the last accepted photo event, epoch ms
     handoff_reason: HandoffReason | None = None
     secondary_reasons: tuple[HandoffReason, ...] = ()
+    warned_of: tuple[str, ...] = ()  # dangers the caller has been warned of, once each
+    alarms: tuple[HandoffReason, ...] = ()  # dangers named by an outside write or a photo's reason; the next turn acts on them
 
     def as_json(self) -> dict[str, Any]:
         """Only what differs from a fresh dialogue, so that stored rows stay small. Keys are made plain: an enum member is no JSON key."""
@@ -52,6 +54,8 @@ class Dialogue:
             "last_photo_at_ms": self.last_photo_at_ms,
             "handoff_reason": self.handoff_reason,
             "secondary_reasons": list(self.secondary_reasons),
+            "warned_of": list(self.warned_of),
+            "alarms": list(self.alarms),
         }
         return {key: value for key, value in row.items() if value}
 
@@ -69,6 +73,8 @@ class Dialogue:
             last_photo_at_ms=row.get("last_photo_at_ms"),
             handoff_reason=HandoffReason(reason) if reason else None,
             secondary_reasons=tuple(HandoffReason(one) for one in row.get("secondary_reasons", ())),
+            warned_of=tuple(row.get("warned_of", ())),
+            alarms=tuple(HandoffReason(one) for one in row.get("alarms", ())),
         )
 
 

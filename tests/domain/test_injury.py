@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.injury import Verdict, injury, is_clear_denial
+from domain.injury import Verdict, heard, injury
+from domain.reassurance import is_whole_denial
 
 pytestmark = pytest.mark.unit
 
@@ -137,7 +138,7 @@ def test_a_doubtful_word_is_asked_about_at_least(text: str, is_asked: bool):
 @pytest.mark.parametrize("text", [*HURT["plain words"].split(" · "), *DOUBTFUL["the car fared badly"].split(" · ")])
 def test_an_all_clear_before_it_hides_nothing(lead: str, text: str):
     assert injury(lead + text, is_asked=True) in (Verdict.UNCERTAIN, Verdict.PRESENT)
-    assert not is_clear_denial(lead + text, is_asked=True)
+    assert not is_whole_denial(heard(lead + text), is_asked=True)
 
 
 @pytest.mark.parametrize("is_asked", [False, True])
@@ -153,7 +154,7 @@ def test_a_damaged_car_says_nothing_about_people(text: str):
 
 @pytest.mark.parametrize("text", ["没有人受伤", "人没事", "双方都没受伤", "没人受伤", "现场都没有受伤", "人员没有伤亡"])
 def test_whole_denial_for_everybody_needs_no_second_key(text: str):
-    assert is_clear_denial(text, is_asked=False)
+    assert is_whole_denial(heard(text), is_asked=False)
 
 
 @pytest.mark.parametrize(
@@ -172,19 +173,19 @@ def test_whole_denial_for_everybody_needs_no_second_key(text: str):
     ],
 )
 def test_anything_else_is_never_a_whole_denial(text: str):
-    assert not is_clear_denial(text, is_asked=False)
+    assert not is_whole_denial(heard(text), is_asked=False)
 
 
 @pytest.mark.parametrize("text", ["没有", "没", "都没有"])
 def test_short_no_denies_only_while_it_is_asked(text: str):
-    assert is_clear_denial(text, is_asked=True)
-    assert not is_clear_denial(text, is_asked=False)
+    assert is_whole_denial(heard(text), is_asked=True)
+    assert not is_whole_denial(heard(text), is_asked=False)
 
 
 @given(st.text(max_size=40), st.booleans())
 def test_every_text_has_a_verdict_and_only_an_absent_one_can_be_clear(text: str, is_asked: bool):
     verdict = injury(text, is_asked=is_asked)
-    assert not is_clear_denial(text, is_asked=is_asked) or verdict is Verdict.ABSENT
+    assert not is_whole_denial(heard(text), is_asked=is_asked) or verdict is Verdict.ABSENT
 
 
 @given(

@@ -2,12 +2,13 @@
 
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
+from domain.decision import warned
 from domain.outcome import FormChanged, StageDecided
 
 
 async def announce(run: TurnRun) -> AccidentState:
     """Emit the decision; return what the checkpoint remembers of it."""
-    decision = run.decided()
+    decision = run.decision = warned(run.decided(), run.session, run.turn)
     patch = decision.patch(run.session)
     run.violations += decision.notes
     await run.emit(StageDecided(decision.stage))

@@ -1,7 +1,8 @@
 """What the model is sent for one turn: instructions, the state as JSON, a window of the conversation, the message. Pure.
 
 Order: system (base prompt), system (turn context as JSON), at most six transcript lines, user (`<user>…</user>`). Identity numbers, phones
-and plates never leave: they are replaced by what kind of thing they are, in the history too. Form values that are masked are sent as true.
+and plates never leave: they are replaced by what kind of thing they are, in the history too. So are names once they are known; the message
+that tells one must hold it, or the model could not read it. Form values that are masked are sent as true.
 """
 
 import json
@@ -36,7 +37,8 @@ def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> lis
             reason=rejection.reason, allowed_next="、".join(meanings), missing="、".join(rejection.missing) or "无"
         )
     history: list[ChatMessage] = [
-        {"role": message.role, "content": _untagged(hidden(message.text))} for message in draft.session.transcript[-HISTORY_LINES:]
+        {"role": message.role, "content": _untagged(_nameless(message.text, draft))}
+        for message in draft.session.transcript[-HISTORY_LINES:]
     ]
     return [
         {"role": "system", "content": base},
@@ -58,13 +60,22 @@ def _context(draft: Draft, prompts: Prompts, allowed: tuple[StageCode, ...], mea
         "missing": list(missing_of_party(party, draft.form) if party else missing_facts(draft.form)),
         "pending_question": {
             "id": draft.pending,
-            "text": hidden(prompts.render((asked,))),
+            "text": _nameless(prompts.render((asked,)), draft),
             "unclear_count": session.dialogue.clarification_counts.get(draft.pending or "", 0),
         },
         "extracted_this_turn": {key: _shown(key, value) for key, value in draft.changed().items()},
         "now": f"{now:%Y-%m-%d %H:%M} 周{_WEEKDAYS[now.weekday()]}",
-        "next_question": hidden(prompts.render((asked_line(draft, expected_stage(draft, allowed)),))),
+        "next_question": _nameless(prompts.render((asked_line(draft, expected_stage(draft, allowed)),)), draft),
     }
+
+
+def _nameless(text: str, draft: Draft) -> str:
+    """Numbers hidden, and the names that this conversation knows: longest first, for one may be the beginning of another."""
+    known = [*draft.form.items(), *draft.session.form.items(), *draft.session.dialogue.candidates.items()]
+    names = {value for key, value in known if key.startswith("xm") and isinstance(value, str)}
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "⟦NAME⟧")
+    return hidden(text)
 
 
 def _shown(key: str, value: object) -> object:

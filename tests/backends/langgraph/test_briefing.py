@@ -129,3 +129,14 @@ def test_every_stage_has_a_meaning_and_a_phase_note_unless_it_is_an_end():
         assert stage.value in prompts.meanings or stage in (StageCode.HANDOFF_NO_REPLY, StageCode.HANDOFF_PHOTO_FAILED)
         if stage.value >= "1000":
             assert prompts.phase_note(stage, who="您")
+
+
+def test_a_known_name_is_hidden_everywhere_but_in_the_message_that_says_it():
+    lines = (Message("user", "我叫张三丰，对方叫张三"), Message("assistant", "张三丰您好"))
+    known = replace(a_state(StageCode.VERIFY_PARTY_1, **PARTY | {"xm1": "张三丰", "xm2": "张三", "sjhm1": "13800138000"}), transcript=lines)
+    known = known.with_dialogue(pending_question=QuestionId.SUMMARY_1)
+    messages = sent(known, "不对，叫张三封")
+    assert [message["content"] for message in messages[2:-1]] == ["我叫⟦NAME⟧，对方叫⟦NAME⟧", "⟦NAME⟧您好"]
+    assert "姓名⟦NAME⟧" in context(messages)["pending_question"]["text"]
+    assert "张" not in messages[1]["content"]
+    assert messages[-1]["content"] == "<user>不对，叫张三封</user>"

@@ -12,13 +12,12 @@ from domain.errors import BackendError, FailureKind
 from domain.events import event_from_text
 from domain.fields import FIELDS, accept
 from domain.guards import Situation, holds
-from domain.injury import Verdict
 from domain.outcome import Failed, Replied, StageDecided
 from domain.safety import detect
 from domain.session import SessionState
 from domain.stages import STAGES, Phase, StageCode
 from domain.transitions import edges_between, next_photo_step
-from domain.turn import PhotoCompleted, SetInfo, Turn, UserMessage
+from domain.turn import PhotoCompleted, PhotoRecognitionFailed, SetInfo, Turn, UserMessage
 from tests.backends.langgraph.conversation import Conversation
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.values import a_state, a_turn
@@ -47,6 +46,15 @@ TEXTS = [
     "我没事",
     "没受伤就是吓了一跳",
     "没人受伤，他一直坐在地上不说话",
+    "没受伤，走路一瘸一拐",
+    "以为没人受伤结果他说腰不行",
+    "我们这车的人都没事",
+    "人没事，就是车门刮花了",
+    "除了我老婆都没事",
+    "没有人员伤亡",
+    "车头冒烟了",
+    "没着火，也没人被困",
+    "对方喝酒了",
     "应该没受伤吧",
     "头有点晕",
     "对",
@@ -166,7 +174,7 @@ def _check_safety(before: SessionState, after: SessionState, turn: Turn) -> None
     finding = detect(turn.event.text, before.dialogue.pending_question)
     if finding.reasons and not before.is_terminal:
         assert after.stage in HANDED_OVER
-    if finding.injury in (Verdict.UNCERTAIN, Verdict.NONE) and before.form.get("ywrysw") is not False:
+    if not finding.is_explained and before.form.get("ywrysw") is not False:
         assert after.form.get("ywrysw") is not False
     if before.form.get("ywrysw") is True:
         assert after.form.get("ywrysw") is True
@@ -213,6 +221,49 @@ async def test_an_injury_reported_after_the_end_gets_the_emergency_text():
     assert "120" in end.outcome.reply.text
     assert end.after.stage is StageCode.COMPLETED
     assert end.outcome.violations == ("late_injury_report",)
+
+
+async def test_an_injury_in_an_outside_write_ends_the_next_turn_whatever_it_is():
+    for text in ("【拍摄完成】", "好的", "【用户无回复】"):
+        conversation = Conversation(ScriptedModel(), a_state(StageCode.SINGLE_FRONT, ywrysw=False, **FACTS))
+        await conversation.send(a_turn("", SetInfo("sgyy", "追尾，对方司机昏迷了")))
+        assert conversation.state.stage is StageCode.SINGLE_FRONT
+        end = await conversation.say(text)
+        assert isinstance(end, Replied)
+        assert (end.after.stage, end.after.dialogue.handoff_reason) == (StageCode.HANDOFF_COMPLEX, "INJURY")
+        assert end.after.form["ywrysw"] is True
+        assert end.outcome.model_calls == 0
+
+
+async def test_a_danger_in_the_reason_of_a_failed_photo_ends_the_next_turn():
+    conversation = Conversation(ScriptedModel(), a_state(StageCode.SINGLE_FRONT, ywrysw=False, **FACTS))
+    await conversation.send(a_turn("", PhotoRecognitionFailed(None, "车头起火")))
+    assert conversation.state.stage is StageCode.SINGLE_FRONT
+    end = await conversation.say("【拍摄完成】")
+    assert isinstance(end, Replied)
+    assert end.after.dialogue.handoff_reason == "FIRE"
+
+
+async def test_a_question_is_repeated_with_an_apology():
+    conversation = Conversation(
+        ScriptedModel(), a_state(StageCode.VERIFY_PARTY_1, ywrysw=False, **FACTS).with_dialogue(pending_question="XM_1")
+    )
+    texts: list[str] = []
+    for said in ("哦", "啊"):
+        end = await conversation.say(said, '<state>3001</state><form>{"answer":"unclear"}</form>')
+        assert isinstance(end, Replied)
+        assert end.outcome.reply is not None
+        texts.append(end.outcome.reply.text)
+    assert texts[0].startswith("抱歉，我没有听清，")
+    assert texts[1].startswith("不好意思还是没有听明白")
+
+
+async def test_a_death_is_the_first_reason():
+    end = await Conversation(ScriptedModel(), a_state()).say("撞死人了")
+    assert isinstance(end, Replied)
+    assert end.after.dialogue.handoff_reason == "DEATH"
+    assert end.after.dialogue.secondary_reasons == ("INJURY",)
+    assert end.after.form["ywrysw"] is True
 
 
 async def test_a_detected_injury_does_not_need_the_model_to_be_up():

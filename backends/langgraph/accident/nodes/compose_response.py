@@ -12,6 +12,8 @@ async def compose_response(state: AccidentState, runtime: Runtime[TurnRun]) -> A
     run, decision = runtime.context, runtime.context.decided()
     if isinstance(run.turn.event, SetInfo):
         return {}
+    if decision.lead:
+        await run.emit(TextPiece(run.prompts.render(decision.lead)))
     if decision.speech or run.live is None or not await _say_body(run):
         if not decision.speech:
             run.violations.append("empty_body")

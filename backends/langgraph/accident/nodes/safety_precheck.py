@@ -4,11 +4,12 @@ from langgraph.runtime import Runtime
 
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
-from domain.safety import detect
+from domain.safety import detect, with_alarms
 
 
 async def safety_precheck(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
     run = runtime.context
-    if run.text is not None:
-        run.finding = detect(run.text, run.session.dialogue.pending_question)
+    dialogue = run.session.dialogue
+    finding = detect(run.text, dialogue.pending_question) if run.text is not None else run.finding
+    run.finding = with_alarms(finding, dialogue.alarms)
     return {"alarms": [reason.value for reason in run.finding.reasons]}
