@@ -42,12 +42,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """`threshold` is the least share of hits, 0 to 1."""
+    """`threshold` is the least share of hits, 0 to 1. `needs_usage`: left unjudged where the model's client cannot tell tokens at all."""
 
     name: str
     whose: Whose
     threshold: float
     marks: Callable[[Seen], Iterator[Mark]]
+    needs_usage: bool = False
 
 
 def _of(seen: Seen, group: Group) -> Iterator[tuple[Probed, Saying]]:
@@ -329,5 +330,5 @@ LINES: tuple[Line, ...] = (
     _line("golden_path_both", "both", 0.95, _golden_paths),
     _line("golden_fields_both", "both", 0.95, _golden_fields),
     _line("calls_per_turn_both", "both", 0.95, _calls_per_turn),
-    _line("tokens_per_turn_both", "both", 0.95, _tokens_per_turn),
+    Line(name="tokens_per_turn_both", whose="both", threshold=0.95, marks=_tokens_per_turn, needs_usage=True),
 )

@@ -39,8 +39,11 @@ class Played:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
+    """`tells_usage`: the client in use learns how many tokens a call took."""
+
     probed: tuple[Probed, ...]
     played: tuple[Played, ...]
+    tells_usage: bool
 
     @property
     def turns(self) -> tuple[Served, ...]:
@@ -76,7 +79,7 @@ async def play(subject: Subject, probes: Sequence[Probe], scenarios: Sequence[Sc
     async with asyncio.TaskGroup() as group:
         one_by_one = [group.create_task(probed(probe)) for probe in probes]
         whole = [group.create_task(played(scenario)) for scenario in scenarios]
-    return Seen(probed=_results(one_by_one), played=_results(whole))
+    return Seen(probed=_results(one_by_one), played=_results(whole), tells_usage=subject.tells_usage)
 
 
 def _results(tasks: Iterable[asyncio.Task[T]]) -> tuple[T, ...]:

@@ -1,9 +1,10 @@
 """From what was seen to a verdict a line and one for all. Pure.
 
+"not told" is said of tokens alone, where the client in use has no way to learn them: that is our lack, not the model's.
 A line with too few observations has no verdict but "no data", and no data is never good enough: a model that says nothing is not right.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
@@ -13,7 +14,7 @@ from evals.lines import LINES, Line, Whose
 from evals.play import Seen
 from evals.seen import Served
 
-Verdict = Literal["holds", "fails", "no_data"]
+Verdict = Literal["holds", "fails", "no_data", "not_told"]
 LEAST = 25  # observations a line needs; below that its interval is wider than any threshold means
 MISSES_SHOWN = 10
 
@@ -56,26 +57,38 @@ class Scorecard:
     spent: Spent
 
     @property
+    def judged(self) -> tuple[Score, ...]:
+        return tuple(score for score in self.scores if score.verdict != "not_told")
+
+    @property
     def broken(self) -> tuple[Score, ...]:
-        return tuple(score for score in self.scores if score.verdict != "holds")
+        return tuple(score for score in self.scores if score.verdict in ("fails", "no_data"))
 
 
-def scorecard(seen: Seen, thresholds: Mapping[str, float] | None = None, lines: Sequence[Line] = LINES) -> Scorecard:
-    """`thresholds` replaces those of the named lines. Raises UnknownLine."""
-    wanted = dict(thresholds or {})
-    for name, share in wanted.items():
-        if name not in {line.name for line in lines}:
-            raise UnknownLine(f"there is no line {name}; there are {', '.join(line.name for line in lines)}")
+def checked(thresholds: Mapping[str, float]) -> dict[str, float]:
+    """The same thresholds. Raises UnknownLine."""
+    names = [line.name for line in LINES]
+    for name, share in thresholds.items():
+        if name not in names:
+            raise UnknownLine(f"there is no line {name}; there are {', '.join(names)}")
         if not 0 <= share <= 1:
             raise UnknownLine(f"{name}: a threshold lies between 0 and 1")
-    return Scorecard(scores=tuple(_score(line, seen, wanted.get(line.name, line.threshold)) for line in lines), spent=_spent(seen))
+    return dict(thresholds)
+
+
+def scorecard(seen: Seen, thresholds: Mapping[str, float] | None = None) -> Scorecard:
+    """`thresholds` replaces those of the named lines; they are `checked`."""
+    wanted = thresholds or {}
+    return Scorecard(scores=tuple(_score(line, seen, wanted.get(line.name, line.threshold)) for line in LINES), spent=_spent(seen))
 
 
 def _score(line: Line, seen: Seen, threshold: float) -> Score:
     marks = list(line.marks(seen))
     n, hits = len(marks), sum(mark.is_hit for mark in marks)
     low, high = wilson(hits, n) if n else (None, None)
-    verdict: Verdict = "no_data" if n < LEAST else "holds" if hits >= threshold * n else "fails"
+    verdict: Verdict = "no_data" if n < LEAST else "holds" if hits / n >= threshold else "fails"
+    if line.needs_usage and not seen.tells_usage:
+        verdict = "not_told"
     return Score(
         name=line.name,
         whose=line.whose,

@@ -51,6 +51,11 @@ class Served:
 class Subject(Protocol):
     """The service under evaluation, with the model it is configured with."""
 
+    @property
+    def tells_usage(self) -> bool:
+        """False when the model's client has no way to learn what a call cost."""
+        ...
+
     async def serve(self, turn: Turn, session: SessionState, *, scripted: Sequence[str] = ()) -> Served:
         """Run the turn as production would. `scripted` replies are given instead of the model's, first come first."""
         ...

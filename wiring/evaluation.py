@@ -12,7 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from backends.langgraph.accident.briefing import briefing
 from backends.langgraph.accident.prompts import load_prompts
@@ -34,6 +34,15 @@ from wiring.processes import Children
 from wiring.settings import LlmSettings, Settings
 
 SIMULATED = "sim-accident"  # the name of the model when none is configured
+
+
+@runtime_checkable
+class TellsUsage(Protocol):
+    """What a model's client may offer beside ChatModel."""
+
+    def take_usage(self, request_id: str) -> tuple[int, int] | None:
+        """Prompt and completion tokens of the newest call of this request; None when the server did not count."""
+        ...
 
 
 class ModelUnreachable(Exception):
@@ -66,6 +75,7 @@ class TapedModel:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
+        self.tells_usage = isinstance(model, TellsUsage)
         self._recordings: defaultdict[str, list[_Recording]] = defaultdict(list)
         self._scripts: dict[str, list[str]] = {}
 
@@ -93,6 +103,9 @@ class TapedModel:
         except BackendError as error:
             recording.failure = error.failure.kind
             raise
+        finally:
+            if isinstance(self._model, TellsUsage) and (counted := self._model.take_usage(request_id)):
+                recording.usage = Usage(*counted)
 
     async def probe(self) -> str | None:
         return await self._model.probe()
@@ -108,6 +121,10 @@ class GraphSubject:
         self._tape = TapedModel(model)
         # The clock only times the turns: what they decide by is their own receive time.
         self._backend = LangGraphBackend(self._tape, None, FixedClock(datetime.now(UTC)), **backend)
+
+    @property
+    def tells_usage(self) -> bool:
+        return self._tape.tells_usage
 
     async def serve(self, turn: Turn, session: SessionState, *, scripted: Sequence[str] = ()) -> Served:
         self._tape.script(turn.request_id, scripted)

@@ -1,4 +1,4 @@
-"""The golden conversations as data: `evals/data/scenarios.yaml`, read strictly, so that a misspelt key is an error and not a check that never runs."""
+"""The golden conversations as data: evals' `scenarios.yaml`, read strictly: a misspelt key is an error and not a check that never runs."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
