@@ -2,7 +2,7 @@
 
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
-from domain.decision import warned
+from domain.decision import tags_of, warned
 from domain.outcome import FormChanged, StageDecided
 
 
@@ -11,6 +11,7 @@ async def announce(run: TurnRun) -> AccidentState:
     decision = run.decision = warned(run.decided(), run.session, run.turn)
     patch = decision.patch(run.session)
     run.violations += decision.notes
+    run.tags = tags_of(run.session, run.turn)
     await run.emit(StageDecided(decision.stage))
     if patch:
         await run.emit(FormChanged(patch))
