@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from cli.client import app as client
 from cli.demo import demo
 from cli.doctor import doctor
+from cli.eval import evaluate
 from cli.exit_codes import Exit
 from cli.migrate import migrate
 from cli.output import complain, console
@@ -32,6 +33,7 @@ app.command(report)
 app.command(client)
 app.command(doctor)
 app.command(demo)
+app.command(evaluate, name="eval")
 
 
 def run() -> None:

@@ -1,12 +1,13 @@
-"""The golden conversations as data: `scenarios.yaml`, read strictly, so that a misspelt key is an error and not a check that never runs."""
+"""The golden conversations as data: evals' `scenarios.yaml`, read strictly: a misspelt key is an error and not a check that never runs."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from stdnum.cn import ric
+
+from evals.golden import scenarios_text
 
 START = "2026-07-27T15:20:00+08:00"
 BODY = "好的，记下了。接着说：🚗请看下一步！"  # what the scripted model says after its head; never asserted, only that it arrives whole
@@ -50,7 +51,7 @@ class Play:
 
 def plays() -> list[Play]:
     """Every scenario with its prefixes put in front; each of its `cases` is a play of its own."""
-    file = yaml.safe_load(Path(__file__).with_name("scenarios.yaml").read_text("utf-8"))
+    file = yaml.safe_load(scenarios_text())
     found: list[Play] = []
     for row in file["scenarios"]:
         start = datetime.fromisoformat(row.get("clock", START))
