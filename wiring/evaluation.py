@@ -12,13 +12,13 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from backends.langgraph.accident.briefing import briefing
 from backends.langgraph.accident.prompts import load_prompts
 from backends.langgraph.backend import LangGraphBackend
 from backends.langgraph.model.openai_model import OpenAiModel
-from backends.langgraph.model.port import ChatMessage, ChatModel
+from backends.langgraph.model.port import ChatMessage, ChatModel, TokenUse
 from domain.draft import Draft
 from domain.errors import BackendError
 from domain.extraction import Extraction
@@ -35,14 +35,7 @@ from wiring.settings import LlmSettings, Settings
 
 SIMULATED = "sim-accident"  # the name of the model when none is configured
 
-
-@runtime_checkable
-class TellsUsage(Protocol):
-    """What a model's client may offer beside ChatModel."""
-
-    def take_usage(self, request_id: str) -> tuple[int, int] | None:
-        """Prompt and completion tokens of the newest call of this request; None when the server did not count."""
-        ...
+NEVER = 1_000_000  # failures in a row before the breaker opens: here every call is an observation, the ones after a bad spell too
 
 
 class ModelUnreachable(Exception):
@@ -58,6 +51,12 @@ class _Recording:
     pieces: list[str] = field(default_factory=list[str])
     failure: str = ""
     usage: Usage | None = None
+
+    def keep(self, piece: str | TokenUse) -> None:
+        if isinstance(piece, TokenUse):
+            self.usage = Usage(piece.prompt_tokens, piece.completion_tokens)
+        else:
+            self.pieces.append(piece)
 
     def call(self) -> Call:
         return Call(
@@ -75,7 +74,6 @@ class TapedModel:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
-        self.tells_usage = isinstance(model, TellsUsage)
         self._recordings: defaultdict[str, list[_Recording]] = defaultdict(list)
         self._scripts: dict[str, list[str]] = {}
 
@@ -87,7 +85,15 @@ class TapedModel:
         self._scripts.pop(request_id, None)
         return tuple(one.call() for one in self._recordings.pop(request_id, []))
 
-    async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str, None]:
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def host(self) -> str:
+        return self._model.host
+
+    async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str | TokenUse, None]:
         script = self._scripts.get(request_id)
         recording = _Recording(messages=messages, is_scripted=bool(script))
         self._recordings[request_id].append(recording)
@@ -98,14 +104,11 @@ class TapedModel:
         try:
             async with aclosing(self._model.stream(messages, request_id=request_id)) as pieces:
                 async for piece in pieces:
-                    recording.pieces.append(piece)
+                    recording.keep(piece)
                     yield piece
         except BackendError as error:
             recording.failure = error.failure.kind
             raise
-        finally:
-            if isinstance(self._model, TellsUsage) and (counted := self._model.take_usage(request_id)):
-                recording.usage = Usage(*counted)
 
     async def probe(self) -> str | None:
         return await self._model.probe()
@@ -117,14 +120,11 @@ class TapedModel:
 class GraphSubject:
     """Implements evals.seen.Subject."""
 
-    def __init__(self, model: ChatModel, **backend: Any) -> None:
+    def __init__(self, model: ChatModel, *, tells_usage: bool, **backend: Any) -> None:
+        self.tells_usage = tells_usage
         self._tape = TapedModel(model)
         # The clock only times the turns: what they decide by is their own receive time.
         self._backend = LangGraphBackend(self._tape, None, FixedClock(datetime.now(UTC)), **backend)
-
-    @property
-    def tells_usage(self) -> bool:
-        return self._tape.tells_usage
 
     async def serve(self, turn: Turn, session: SessionState, *, scripted: Sequence[str] = ()) -> Served:
         self._tape.script(turn.request_id, scripted)
@@ -189,8 +189,11 @@ async def open_subject(settings: Settings, log_dir: Path) -> AsyncGenerator[Eval
             model=llm.model,
             first_token_s=llm.first_token_seconds,
             total_s=llm.total_seconds,
+            max_tokens=llm.max_tokens,
+            tells_use=llm.tells_use,
+            breaker_failures=NEVER,
         )
-        subject = GraphSubject(model, on_invalid=settings.langgraph.on_invalid_prefix)
+        subject = GraphSubject(model, tells_usage=llm.tells_use, on_invalid=settings.langgraph.on_invalid_prefix)
         try:
             if problem := await model.probe():
                 raise ModelUnreachable(problem)

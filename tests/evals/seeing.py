@@ -72,7 +72,9 @@ def _probed(probe: Probe) -> Probed:
     text = text_of(*_said(probe)[:1], **_said(probe)[1])
     turn = _turn(probe.name, probe.text, probe)
     after = _after(probe)
-    return Probed(probe=probe, alone=call(f"{probe.name}-alone", text), served=_served(turn, probe.session, after, (call(probe.name, text),)))
+    return Probed(
+        probe=probe, alone=call(f"{probe.name}-alone", text), served=_served(turn, probe.session, after, (call(probe.name, text),))
+    )
 
 
 def _said(probe: Probe) -> tuple[str, dict[str, Any]]:
@@ -126,9 +128,7 @@ def _played(scenario: Scenario) -> Played:
 def _step(turn: Turn, session: SessionState, step: Step, name: str) -> Served:
     if step.fails:
         failure = BackendFailure(kind=FailureKind.INVALID_STAGE, note="")
-        return Served(
-            turn=turn, before=session, after=session, outcome=Outcome(backend=BackendName.LANGGRAPH, failure=failure), calls=()
-        )
+        return Served(turn=turn, before=session, after=session, outcome=Outcome(backend=BackendName.LANGGRAPH, failure=failure), calls=())
     reason = HandoffReason(step.reason) if step.reason else None
     after = replace(session.with_form(step.patch), stage=StageCode(step.stage)).with_dialogue(handoff_reason=reason)  # pyright: ignore
     return _served(turn, session, after, (call(name, text_of(step.stage)),))

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.unit
 
 
 def test_there_are_enough_probes_of_every_class():
-    by_class = Counter(f"{probe.group} {probe.truth}" if probe.group in ("injury", "handoff", "answers") else probe.group for probe in probes())
+    by_class = Counter(
+        f"{probe.group} {probe.truth}" if probe.group in ("injury", "handoff", "answers") else probe.group for probe in probes()
+    )
     assert set(by_class) == {
         "injury hurt", "injury calm", "handoff wish", "handoff calm", "fields", "times", "counts",
         "answers valid", "answers unclear", "answers irrelevant", "answers refused",
@@ -23,7 +25,9 @@ def test_there_are_enough_probes_of_every_class():
 
 
 def test_no_probe_is_asked_twice():
-    asked = Counter((probe.text, probe.now, probe.session.stage, probe.session.dialogue.pending_question, probe.group) for probe in probes())
+    asked = Counter(
+        (probe.text, probe.now, probe.session.stage, probe.session.dialogue.pending_question, probe.group) for probe in probes()
+    )
     assert [key for key, count in asked.items() if count > 1] == []
 
 

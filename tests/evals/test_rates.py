@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from backends.langgraph.model.port import TokenUse
 from domain.backend_name import BackendName
 from domain.outcome import Outcome
 from domain.session import SessionState
@@ -89,10 +90,12 @@ async def test_a_line_reports_the_rate_of_its_mistake_within_its_interval(tmp_pa
 class SimulatedModel:
     """The scripted model without the HTTP between: for many seeds."""
 
+    name = host = "sim"
+
     def __init__(self, mistake: str, rate: float, seed: int) -> None:
         self._mood = Mood(rates={mistake: rate}, seed=seed)
 
-    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str, None]:
+    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str | TokenUse, None]:
         sent = list(messages)
         yield answer_to(prompt_from_messages(sent), mood=replace(self._mood, subject=json.dumps(sent, ensure_ascii=False)))
 
@@ -111,7 +114,7 @@ async def test_the_interval_holds_the_true_rate_for_about_nineteen_seeds_in_twen
     rates: list[float] = []
     covered = 0
     for seed in range(40):
-        subject = GraphSubject(SimulatedModel(mistake, 0.2, seed))
+        subject = GraphSubject(SimulatedModel(mistake, 0.2, seed), tells_usage=False)
         score = scores(await play(OnlyAlone(subject), asked, (), lanes=1, tick=lambda: None))[line]
         await subject.aclose()
         assert score.rate is not None
@@ -162,6 +165,16 @@ async def test_a_second_call_for_an_unusable_answer_shows_in_the_calls_a_turn(tm
     assert sound.calls_a_turn is not None
     assert broken.calls_a_turn == 2 * sound.calls_a_turn
     assert (sound.most_calls, broken.most_calls) == (1, 2)
+
+
+async def test_tokens_are_those_the_server_counted(tmp_path: Path):
+    seen = await seen_with(tmp_path, ("counts",))
+    counted = [call.usage for one in seen.probed for call in one.served.calls]
+    assert counted
+    assert None not in counted
+    spent = scorecard(seen).spent
+    assert spent.tokens_a_turn is not None
+    assert 200 < spent.tokens_a_turn < 2500
 
 
 async def test_a_scenario_that_needs_a_broken_model_is_played_with_one(tmp_path: Path):

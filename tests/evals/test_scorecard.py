@@ -62,7 +62,9 @@ SPOILED: dict[str, Spoil] = {
     "prefix_valid_model": lambda seen: with_calls(seen, text="状态1002：好的"),
     "form_valid_model": lambda seen: with_calls(seen, text='<state>1002</state><form>{"fields":</form>好的'),
     "stage_legal_model": lambda seen: with_calls(seen, offered=("2016",)),
-    "step_legal_service": lambda seen: with_turns(seen, lambda turn: replace(turn, after=replace(turn.after, stage=StageCode.DOUBLE_PLATE_1))),
+    "step_legal_service": lambda seen: with_turns(
+        seen, lambda turn: replace(turn, after=replace(turn.after, stage=StageCode.DOUBLE_PLATE_1))
+    ),
     "golden_path_both": lambda seen: with_played(seen, lambda turn: replace(turn.after, stage=StageCode.COLLECTING)),
     "golden_fields_both": lambda seen: with_played(seen, lambda turn: replace(turn.after, form={})),
     "calls_per_turn_both": lambda seen: with_turns(seen, _twice),
@@ -143,7 +145,8 @@ def test_one_prompt_asked_twice_is_one_observation():
 def test_a_reply_that_a_scenario_wrote_is_not_held_against_the_model():
     seen = right_seen()
     played = replace(
-        seen.played[0], turns=tuple(replace(turn, calls=(replace(call("x", "no prefix"), is_scripted=True),)) for turn in seen.played[0].turns)
+        seen.played[0],
+        turns=tuple(replace(turn, calls=(replace(call("x", "no prefix"), is_scripted=True),)) for turn in seen.played[0].turns),
     )
     card = scorecard(replace(seen, played=(played, *seen.played[1:])))
     assert {score.name for score in card.broken} == set()
