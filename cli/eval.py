@@ -111,7 +111,7 @@ async def observe(subject: Subject, lanes: int) -> Seen:
 
 def _print_table(card: Scorecard, model: str) -> None:
     drawn = Table(title=f"{headline(card)} · {model}", title_justify="left", title_style="bold")
-    for column in ("", "line", "hits", "rate", "95 %", "at least"):
+    for column in ("", "line", "hits", "rate", "95 %", "needs"):
         drawn.add_column(column, justify="left" if column in ("", "line") else "right", no_wrap=True)
     for score in card.scores:
         interval = "–" if score.low is None else f"{_percent(score.low)}–{_percent(score.high)}"

@@ -169,9 +169,9 @@ async def test_a_second_call_for_an_unusable_answer_shows_in_the_calls_a_turn(tm
 
 async def test_tokens_are_those_the_server_counted(tmp_path: Path):
     seen = await seen_with(tmp_path, ("counts",))
-    counted = [call.usage for one in seen.probed for call in one.served.calls]
-    assert counted
-    assert None not in counted
+    told = [call.usage for one in seen.probed for call in (one.alone, *one.served.calls) if call.usage is not None]
+    assert len(told) > len(seen.probed)  # every reply but those that were closed at their head
+    assert min(min(usage.prompt_tokens, usage.completion_tokens) for usage in told) > 0
     spent = scorecard(seen).spent
     assert spent.tokens_a_turn is not None
     assert 200 < spent.tokens_a_turn < 2500
