@@ -13,6 +13,7 @@ from domain.session import FieldValue
 
 _SAID_DIGIT = r"0-9零〇○洞一幺妖腰二两三四五六七拐八九勾"
 _SAID_NUMBER = re.compile(rf"\+?[{_SAID_DIGIT}][{_SAID_DIGIT}\s\-—–_.·]{{4,60}}[{_SAID_DIGIT}](?:[xX]|叉|×|\*|艾克斯|埃克斯)?")
+_SAID_PIECE = re.compile(_SAID_NUMBER.pattern.replace("{4,60}", "{0,60}"))  # two digits are enough
 _GAP = r" ?[·•.\-]? ?"  # texts are normalised, so spaces stand alone
 _HEARD = "".join(HOMOPHONES)
 _SERIAL = rf"(?:[A-Za-z{_SAID_DIGIT}]{_GAP}){{4,6}}"
@@ -87,10 +88,12 @@ def number_candidates(text: str, party: int, now: datetime) -> dict[str, FieldVa
     return {key: value for key, value in found.items() if value is not None}
 
 
-def hidden(text: str) -> str:
-    """The text for a model: plates, identity and phone numbers and other long digit runs replaced by what kind of thing they are."""
+def hidden(text: str, *, pieces: bool = False) -> str:
+    """The text for a model: plates, identity and phone numbers and other long digit runs replaced by what kind of thing they are.
+    `pieces`: short runs too, where numbers are dictated bit by bit."""
     plain = normal(text)
-    masked = _SAID_NUMBER.sub(lambda match: _mark(identity_text(match.group())), _SAID_PLATE.sub("⟦PLATE⟧", plain))
+    said = _SAID_PIECE if pieces else _SAID_NUMBER
+    masked = said.sub(lambda match: _mark(identity_text(match.group())), _SAID_PLATE.sub("⟦PLATE⟧", plain))
     return text if masked == plain else masked
 
 

@@ -29,6 +29,23 @@ def test_model_sees_only_what_kind_of_number_it_is(text: str, shown: str):
     assert hidden(text) == shown
 
 
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("幺三八洞洞", "⟦DIGITS:5⟧"),
+        ("零零二叉", "⟦DIGITS:4⟧"),
+        ("前面是138", "前面是⟦DIGITS:3⟧"),
+        ("不对，后面四位是八零零一", "不对,后面四位是⟦DIGITS:4⟧"),
+        ("13800138000", "⟦PHONE⟧"),
+        ("京A12345", "⟦PLATE⟧"),
+        ("我叫张三", "我叫张三"),
+        ("一辆车", "一辆车"),
+    ],
+)
+def test_where_numbers_are_dictated_their_pieces_are_hidden_too(text: str, shown: str):
+    assert hidden(text, pieces=True) == shown
+
+
 @given(
     st.from_regex(r"1[3-9][0-9]{9}", fullmatch=True), st.sampled_from(["", "电话", "我是 ", "好的,"]), st.sampled_from(["", " 谢谢", "。"])
 )

@@ -1,7 +1,7 @@
 """What the model is sent for one turn: instructions, the state as JSON, a window of the conversation, the message. Pure.
 
 Order: system (base prompt), system (turn context as JSON), at most six transcript lines, user (`<user>…</user>`). Identity numbers, phones
-and plates never leave: they are replaced by what kind of thing they are, in the history too. So are names once they are known; the message
+and plates never leave, whole or in pieces: they are replaced by what kind of thing they are, in the history too. So are names once they are known; the message
 that tells one must hold it, or the model could not read it. Form values that are masked are sent as true.
 """
 
@@ -18,7 +18,7 @@ from domain.numbers import hidden
 from domain.questions import missing_facts, missing_of_party, party_of
 from domain.rules.accident_time import CHINA
 from domain.speech import question_line
-from domain.stages import STAGES, StageCode
+from domain.stages import STAGES, Phase, StageCode
 
 HISTORY_LINES = 6
 _WEEKDAYS = "一二三四五六日"
@@ -44,7 +44,7 @@ def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> lis
         {"role": "system", "content": base},
         {"role": "system", "content": json.dumps(context, ensure_ascii=False, separators=(",", ":"))},
         *history,
-        {"role": "user", "content": f"<user>{_untagged(hidden(draft.text))}</user>"},
+        {"role": "user", "content": f"<user>{_untagged(_numberless(draft.text, draft))}</user>"},
     ]
 
 
@@ -75,7 +75,12 @@ def _nameless(text: str, draft: Draft) -> str:
     names = {value for key, value in known if key.startswith("xm") and isinstance(value, str)}
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "⟦NAME⟧")
-    return hidden(text)
+    return _numberless(text, draft)
+
+
+def _numberless(text: str, draft: Draft) -> str:
+    """While parties are verified numbers come in pieces, and the pieces of three turns are a phone number."""
+    return hidden(text, pieces=STAGES[draft.stage].phase is Phase.PARTY_VERIFICATION)
 
 
 def _shown(key: str, value: object) -> object:
