@@ -136,6 +136,11 @@ class TurnStore(Protocol):
         """Give the lease back without a change. Best effort: an unreleased lease expires."""
         ...
 
+    async def acknowledge(self, turn: Turn, lease: str, *, idempotency_key: str, request_hash: bytes, stored_reply: dict[str, Any]) -> None:
+        """Give the lease back without a change, and keep the reply for a retry with the same key. Raises as commit does; the lease may
+        then still be held."""
+        ...
+
     async def fail(self, turn: Turn, outcome: Outcome, *, opened: OpenedSession, pin: Pin, route: Route, cancelled: bool) -> None:
         """Leave a failure row for the shadow ledger and give the lease back, in one short transaction. Best effort."""
         ...

@@ -34,7 +34,9 @@ class Step:
     reason: str | None = None
     secondary: tuple[str, ...] = ()
     error: str | None = None
-    is_rejected: bool = False
+    rejected: tuple[tuple[str, str], ...] = ()  # (from, to), one for each reply that proposes it
+    tells: str = ""
+    trigger: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,13 @@ class Play:
 
     def private_values(self) -> set[str]:
         """What of this conversation nobody but the partner may see: names, plates, identity numbers and phones."""
-        private = ("xm", "hphm", "sfzmhm", "sjhm")
-        return {str(value) for step in self.steps for key, value in step.patch.items() if key.startswith(private) and value}
+        return self.names() | self._values("hphm", "sfzmhm", "sjhm")
+
+    def names(self) -> set[str]:
+        return self._values("xm")
+
+    def _values(self, *kinds: str) -> set[str]:
+        return {str(value) for step in self.steps for key, value in step.patch.items() if key.startswith(kinds) and value}
 
 
 def plays() -> list[Play]:
@@ -71,7 +78,7 @@ def _steps(rows: list[dict[str, Any]]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-_KEYS = {"u", "set", "do", "m", "s", "p", "ask", "why", "secondary", "error", "stage_after", "rejected", "note"}
+_KEYS = {"u", "set", "do", "m", "s", "p", "ask", "why", "secondary", "error", "stage_after", "rejected", "tells", "trigger", "note"}
 
 
 def _step(row: dict[str, Any], *, before: str) -> Step:
@@ -90,7 +97,9 @@ def _step(row: dict[str, Any], *, before: str) -> Step:
         reason=row.get("why"),
         secondary=tuple(row.get("secondary", ())),
         error=row.get("error"),
-        is_rejected="rejected" in row,
+        rejected=tuple((here, there) for here, _, there in (edge.partition("->") for edge in row.get("rejected", ()))),
+        tells=row.get("tells", ""),
+        trigger=row.get("trigger"),
     )
 
 

@@ -1,6 +1,7 @@
 """The golden conversations over HTTP, whole, streamed and cut for speech: what partners see, what the model is sent, what is stored."""
 
 import itertools
+import re
 import unicodedata
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -19,6 +20,9 @@ pytestmark = [pytest.mark.contract, pytest.mark.integration, pytest.mark.asyncio
 
 PLAYS = {play.name: play for play in plays()}
 HISTORY_LINES = 6
+ALL_PRIVATE = {value for play in PLAYS.values() for value in play.private_values() - play.names()}  # of any conversation, in any request
+SPOKEN_DIGITS = str.maketrans("零〇洞一幺二三四五六七八九", "0001123456789")
+LONG_NUMBER = re.compile(r"\d{5,}")  # a stage and a year have four
 NO_ERROR_BUT_BUSY = {"500": "服务繁忙，请稍后重试"}
 
 
@@ -68,8 +72,21 @@ def _check_stored(took: Took, where: str) -> None:
     assert took.turn is not None, where
     assert (took.turn["backend"], took.turn["status"]) == ("langgraph", "failed" if step.error else "committed"), where
     assert took.turn["outcome"]["model_calls"] == len(step.replies), where
-    if step.is_rejected:
-        assert {"prefix:illegal", "prefix:guard"} & set(took.turn["outcome"]["violations"]), where
+    _check_proposals(took, where)
+
+
+def _check_proposals(took: Took, where: str) -> None:
+    """What the model proposed in vain is on the record, and nothing is where it proposed nothing wrong."""
+    step, seen = took.step, took.turn and took.turn["outcome"]["violations"]
+    refused = [name for name in seen or () if name.startswith("prefix:")]
+    if step.rejected:
+        assert refused == ["prefix:illegal"], where
+        for (_, there), reply in zip(step.rejected, step.replies, strict=False):
+            assert reply.startswith(f"<state>{there}</state>"), where
+    elif not step.error and step.reason != "MODEL_OUTPUT_INVALID":
+        assert refused == [], where
+    else:
+        assert "prefix:exhausted" in refused, where
 
 
 def _check_asked(took: Took, lines: int, where: str) -> None:
@@ -100,6 +117,7 @@ def _check_told(took: Took, way: Way, where: str) -> None:
     assert answer.version == took.state.version, where
     assert took.turn is not None
     assert answer.text == took.turn["output_text"] != "", where
+    assert step.tells in answer.text, where
     if way.manner.stream:
         texts = len(answer.pieces)
         assert texts >= 1, where
@@ -113,14 +131,15 @@ def _check_told(took: Took, way: Way, where: str) -> None:
 
 
 def _check_nothing_private_was_asked(played: Played) -> None:
-    """A name may be in the very message that tells it; nothing else of a person ever reaches the model, not even in the history."""
-    private = played.play.private_values()
+    """A name may be in the very message that tells it; nothing else of a person ever reaches the model, not even in the history,
+    and no number that is being dictated in pieces."""
+    names = played.play.names()
     for took in played.took:
         for asked in took.asked:
+            told = {name for name in names if name in took.step.said and name in took.step.patch.values()}
             sent = _bare(asked.text)
-            for value in private:
-                is_told_now = value in took.step.said and took.step.patch.get("xm1", took.step.patch.get("xm2")) == value
-                assert is_told_now or _bare(value) not in sent, f"{took.request_id}: {asked.text}"
+            assert not [value for value in ALL_PRIVATE | names if _bare(value) in sent and value not in told], asked.text
+            assert not LONG_NUMBER.findall("\n".join(message["content"] for message in asked.messages).translate(SPOKEN_DIGITS)), asked.text
 
 
 def _bare(text: str) -> str:
@@ -140,7 +159,13 @@ async def test_every_step_is_an_edge_of_the_table(hall: Hall):
         for played in (await hall.played(PLAYS.values(), way)).values():
             assert isinstance(played, Played)
             stages = [None, *(took.state.stage for took in played.took)]
-            assert all(edges_between(before, after) for before, after in itertools.pairwise(stages) if after), played.play.name
+            for (before, after), took in zip(itertools.pairwise(stages), played.took, strict=True):
+                where = f"{played.play.name}: {before} -> {after}"
+                edges = after and edges_between(before, after)
+                assert edges, where
+                assert not took.step.trigger or {edge.trigger for edge in edges} == {took.step.trigger}, where
+                assert {here for here, _ in took.step.rejected} <= {before}, where
+                assert not [there for here, there in took.step.rejected if edges_between(StageCode(here), StageCode(there))], where
 
 
 async def test_speech_is_cut_and_plain_streams_are_not(hall: Hall):

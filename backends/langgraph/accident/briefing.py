@@ -1,8 +1,8 @@
 """What the model is sent for one turn: instructions, the state as JSON, a window of the conversation, the message. Pure.
 
 Order: system (base prompt), system (turn context as JSON), the past (history.py), user (`<user>…</user>`). Identity numbers, phones
-and plates never leave: they are replaced by what kind of thing they are, in the history too. So are names once they are known; the message
-that tells one must hold it, or the model could not read it. Form values that are masked are sent as true.
+and plates never leave, whole or in pieces: they are replaced by what kind of thing they are, in the history too. So are names once they are
+known; the message that tells one must hold it, or the model could not read it. Form values that are masked are sent as true.
 """
 
 import json

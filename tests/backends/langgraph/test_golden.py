@@ -51,8 +51,9 @@ def _check_end(step: Step, end: Replied | Failed, state: SessionState) -> None:
         assert end.outcome.reply.handoff_reason == step.reason
     if step.secondary:
         assert list(end.after.dialogue.secondary_reasons) == list(step.secondary)
-    if step.is_rejected:
-        assert {"prefix:illegal", "prefix:guard"} & set(end.outcome.violations)
+    if step.rejected:
+        assert "prefix:illegal" in end.outcome.violations
+    assert step.tells in end.outcome.reply.text
 
 
 def _check_events(conversation: Conversation, before: SessionState, end: Replied, *, is_write: bool) -> None:
