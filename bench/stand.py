@@ -61,6 +61,8 @@ class Stand:
     sampled: Target
     photo: Target
     bare_photo: Target
+    saved_photo: Target
+    stock_photo: Target
     talk: Target
     bare_talk: Target
     get_info: Target
@@ -141,6 +143,8 @@ async def _start(children: Children, database: Database, profile_to: Path | None
         sampled=replace(proxy, name="sampled", headers={"X-API-Key": sampled}),
         photo=_photo(proxy),
         bare_photo=_photo(bare),
+        saved_photo=_photo(replace(bare, name="saved", path="/saved/chat"), first=1000),
+        stock_photo=_photo(replace(bare, name="stock", path="/stock/chat"), first=2000),
         talk=_talk(proxy),
         bare_talk=_talk(bare),
         get_info=_get_info(proxy),
@@ -153,8 +157,9 @@ async def _start(children: Children, database: Database, profile_to: Path | None
     )
 
 
-def _photo(door: Target) -> Target:
-    return replace(door, name=f"{door.name} photo", proof=PHOTO_TAKEN, next_session=names("photo"), turns_per_session=PHOTOS)
+def _photo(door: Target, *, first: int = 0) -> Target:
+    """Doors of one process take their sessions from different places."""
+    return replace(door, name=f"{door.name} photo", proof=PHOTO_TAKEN, next_session=names("photo", first), turns_per_session=PHOTOS)
 
 
 def _talk(door: Target) -> Target:
