@@ -53,6 +53,8 @@ _PROFILE = Profile()
 class InstantModel:
     """Implements ChatModel without a wire."""
 
+    name, host = "instant", "here"
+
     async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str]:
         yield QUESTION_REPLY
 

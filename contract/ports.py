@@ -52,6 +52,10 @@ class Backend(Protocol):
         """None when the backend can serve, its upstream included, else why not, in words for an operator."""
         ...
 
+    def describe(self) -> str:
+        """What serves, in words for an operator: address without secrets, model, wording and rules."""
+        ...
+
     async def aclose(self) -> None: ...
 
 

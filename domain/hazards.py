@@ -179,11 +179,10 @@ HAZARDS: tuple[Hazard, ...] = (
 )
 
 QUESTION_REASONS: dict[str, HandoffReason] = {hazard.question: hazard.reason for hazard in HAZARDS if hazard.question}
-_ANY_CERTAIN = "|".join(hazard.certain.pattern for hazard in HAZARDS)
 _NOT = r"(?:没有?|未|无|不是|不存在|没得|冇|木有|并没有?|不涉及|不用|不需要|没必要)"
 _LINK = r"(?:人员|人|任何|什么|发生|出现|看到|闻到|有|在|再|是|叫|要|什么的)"
 # A list under one negation: "没有着火、冒烟或者漏油".
-_LISTED = rf"(?:(?:{_ANY_CERTAIN}|[一-鿿]{{1,4}})(?:、|或者?|和|及|与|也没有?))"
+_LISTED = r"(?:[\u4e00-\u9fff]{1,6}?(?:、|或者?|和|及|与|也没有?))"
 _NEGATED = re.compile(rf"{_NOT}{_LINK}{{0,3}}(?:{_LISTED}{_LINK}?){{0,4}}$")
 _REACH = 40  # characters; a negation stands no farther left of its term
 _DENIED_AFTER = re.compile(r"(?:情况|现象|问题|的)*(?:[:：]|都|也|倒)?(?:没有|没|无|不存在)(?:$|[的啊呀了])")

@@ -45,6 +45,8 @@ _ROUTES: dict[Phase, Route] = {
     Phase.COMPLETE: "complete",
 }
 _UNCOUNTED = frozenset({None, QuestionId.READY, QuestionId.PHOTO_READY, QuestionId.PHOTO})
+_REFUSABLE_ONCE = frozenset({QuestionId.SFZMHM_1, QuestionId.SJHM_1, QuestionId.SFZMHM_2, QuestionId.SJHM_2})
+SIDE_QUESTION_LIMIT = 3
 _ENDS = (StageCode.COMPLETED, StageCode.HANDOFF_REQUESTED, StageCode.HANDOFF_UNCLEAR, StageCode.HANDOFF_COMPLEX)
 
 
@@ -86,6 +88,9 @@ def judge(draft: Draft, said: Proposal) -> Decision | Rejection:
     message = draft.extraction.refusal or refusal
     if message is not None and not _has_answer(draft, form, dialogue):
         return replace(refused(draft, form, dialogue, message), notes=notes)
+    if said.answer == "refused" and draft.pending in _REFUSABLE_ONCE and draft.pending in dialogue.refused:
+        reasons = (HandoffReason.OTHER_COMPLEX,)
+        return replace(ended(draft.session, dialogue, form, StageCode.HANDOFF_COMPLEX, reasons, Trigger.NL), notes=notes)
     dialogue = _counted_answer(draft, said, form, dialogue)
     if limit := unclear_end(draft, form, dialogue):
         return replace(limit, notes=notes)
@@ -258,14 +263,20 @@ def _has_answer(draft: Draft, form: Form, dialogue: Dialogue) -> bool:
 
 
 def _counted_answer(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue) -> Dialogue:
-    """One more unclear answer to the open question, or its count forgotten. Without a word of the model on it, bringing nothing counts."""
+    """One more unclear answer to the open question, or its count forgotten. Without a word of the model on it, bringing nothing counts;
+    a question back is no answer and no misunderstanding either, unless it goes on and on."""
     if _has_answer(draft, form, dialogue):
-        return answered(dialogue, draft.pending)
+        return replace(answered(dialogue, draft.pending), side_questions=0)
+    if said.answer == "refused" and draft.pending is not None:
+        dialogue = replace(dialogue, refused=(*dialogue.refused, draft.pending))
     if said.answer in ("unclear", "irrelevant", "refused"):
         return unclear(dialogue, draft.pending)
-    if said.answer is None and said.confirm is None and draft.pending not in _UNCOUNTED:
+    if said.confirm is not None or draft.pending in _UNCOUNTED:
+        return dialogue
+    if said.answer is None:
         return unclear(dialogue, draft.pending)
-    return dialogue
+    dialogue = replace(dialogue, side_questions=dialogue.side_questions + 1)
+    return unclear(dialogue, draft.pending) if dialogue.side_questions > SIDE_QUESTION_LIMIT else dialogue
 
 
 def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:

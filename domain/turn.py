@@ -70,5 +70,10 @@ class Turn:
     request_id: str = ""
 
     @property
+    def is_named(self) -> bool:
+        """The caller gave an event id or an idempotency key, so a repetition is known as one. Without them the event has the turn's id."""
+        return self.event_id != self.turn_id
+
+    @property
     def is_natural(self) -> bool:
         return isinstance(self.event, UserMessage)

@@ -89,6 +89,10 @@ async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
         model=_required(llm.model, "ZNJJ_LLM__MODEL"),
         first_token_s=llm.first_token_seconds,
         total_s=llm.total_seconds,
+        max_tokens=llm.max_tokens,
+        tells_use=llm.tells_use,
+        breaker_failures=llm.breaker_failures,
+        breaker_open_s=llm.breaker_open_seconds,
     )
     async with open_saver(dsn, schema) as saver:
         backend = LangGraphBackend(model, saver, given.clock, on_invalid=given.settings.langgraph.on_invalid_prefix)

@@ -68,6 +68,10 @@ class LlmSettings(_Section):
     model: str | None = None
     first_token_seconds: float = Field(default=5.0, gt=0)
     total_seconds: float = Field(default=20.0, gt=0)
+    max_tokens: int = Field(default=512, ge=64)
+    tells_use: bool = True  # ask the service for its token counts; off for one that refuses the option
+    breaker_failures: int = Field(default=5, ge=1)  # in a row, before nobody waits for the model any more
+    breaker_open_seconds: float = Field(default=10.0, gt=0)
 
 
 class LangGraphSettings(_Section):

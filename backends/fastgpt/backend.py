@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import replace
 from typing import Literal
+from urllib.parse import urlsplit
 
 import httpx
 import structlog
@@ -117,6 +118,9 @@ class FastGptBackend(Backend):
         except BackendError as error:
             return f"FastGPT: {error.failure.kind} ({error.failure.note})"
         return None
+
+    def describe(self) -> str:
+        return f"app {self._config.app_id} at {urlsplit(self._config.base_url).netloc}"
 
     async def aclose(self) -> None:
         """Waits for deletions under way, each of which is bounded. The transport stays its owner's."""

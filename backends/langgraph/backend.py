@@ -58,6 +58,9 @@ class LangGraphBackend:
     async def probe(self) -> str | None:
         return await self.ready() or await self._model.probe()
 
+    def describe(self) -> str:
+        return f"model {self._model.name} at {self._model.host}, {self._engine.version}"
+
     async def aclose(self) -> None:
         """Checkpoints belong to whoever opened them."""
         await self._engine.aclose()

@@ -21,6 +21,7 @@ from contract.ports import Clock
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
 from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
+from domain.published import tables_digest
 from domain.session import SessionState
 from domain.thread_id import thread_id
 from domain.turn import Turn
@@ -49,7 +50,8 @@ class AccidentEngine:
         self._clock = clock
         self._on_invalid: OnInvalid = on_invalid
         self._tasks: set[asyncio.Task[None]] = set()
-        self.version = "+".join(part for part in (build, GRAPH_VERSION, prompts.digest) if part)
+        # Which program, which wording and which rules served a turn: every turn's receipt carries it.
+        self.version = "+".join(part for part in (build, GRAPH_VERSION, f"prompts-{prompts.digest}", f"tables-{tables_digest()}") if part)
 
     async def run(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
         """The events of one turn, ending with Replied or Failed. Closing it early cancels the turn."""
@@ -154,8 +156,10 @@ class AccidentEngine:
             reply=reply,
             failure=failure,
             violations=tuple(dict.fromkeys(run.violations)),
+            tags=run.tags,
             receipt=Receipt(backend=BackendName.LANGGRAPH, build=self.version, turn_id=run.turn.turn_id),
             model_calls=run.model_calls,
+            model=run.model_use(),
             first_text_ms=watch.first_text_ms,
             total_ms=watch.elapsed_ms(),
         )

@@ -7,7 +7,7 @@ from domain.rules.wording import normal, spoken_text
 
 MAX_CHARS = 20
 _LEAD = re.compile(r"^(?:我的)?(?:姓名|名字)?(?:我叫|我是|他叫|她叫|对方叫|叫做?|是|[:：])+\s*|^(?:我的)?(?:姓名|名字) +")
-_TITLE = re.compile(r"(?:先生|女士|小姐|师傅)+$")
+_TITLE = re.compile(r"(?:先生|女士|小姐|师傅){1,3}$")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af〇"
 _LATIN = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 _NAME = re.compile(rf"[{_HAN}]{{2,20}}|[{_HAN}]+(?:·[{_HAN}]+)+|[{_LATIN}]+(?:[ .'-]{{1,2}}[{_LATIN}]+)*\.?")

@@ -10,15 +10,16 @@ import unicodedata
 from domain.rules.field_error import FieldError
 
 _SPOKEN = dict(zip("零〇○洞一幺妖腰二两三四五六七拐八九勾", "0000111122345677899", strict=True))
+_DROPPED = ("Cf", "Cs")
 _KEYCAPS = "\ufe0f\u20e3"
 _DIGIT_NOISE = re.compile(r"[\s_.,，。·•・‧∙⋅、−]")
 _NUMERALS = dict(zip("零〇一二两俩三仨四五六七八九", (0, 0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9), strict=True))
 
 
 def normal(text: str) -> str:
-    """NFKC, no invisible format characters, control characters as spaces, single spaces, trimmed."""
+    """NFKC, no invisible format characters or lone surrogates, control characters as spaces, single spaces, trimmed."""
     folded = unicodedata.normalize("NFKC", text)
-    visible = "".join(" " if unicodedata.category(char) == "Cc" else char for char in folded if unicodedata.category(char) != "Cf")
+    visible = "".join(" " if unicodedata.category(char) == "Cc" else char for char in folded if unicodedata.category(char) not in _DROPPED)
     # Dropping a format character can bring two composable characters together.
     return unicodedata.normalize("NFKC", re.sub(r"\s+", " ", visible).strip())
 

@@ -16,6 +16,11 @@ from aiohttp import web
 _PIECE_CHARS = (1, 3, 2, 7, 1, 5)
 _WRITE_BYTES = (5, 61, 17, 113)  # a write may end inside a character, or between two lines of an event
 
+# Two made-up counts, the same for every reply.
+USED = b'data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"scripted","choices":[],' + (
+    b'"usage":{"prompt_tokens":31,"completion_tokens":7,"total_tokens":38}}\n\n'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
@@ -38,6 +43,7 @@ class ModelServer:
         self.url = ""
         self.asked: list[Asked] = []
         self.is_stuck = asyncio.Event()  # an Unfinished reply has said what it says
+        self.counts_tokens = True  # answers the wish for counts, as most services do
         self._scripts: dict[str, list[str | Unfinished]] = {}
         self._is_over = asyncio.Event()
 
@@ -70,7 +76,8 @@ class ModelServer:
             self.is_stuck.set()
             await self._is_over.wait()
             return response
-        for piece in _writes(events + _chunk(None, finish="stop") + b"data: [DONE]\n\n"):
+        counted = self.counts_tokens and (body.get("stream_options") or {}).get("include_usage")
+        for piece in _writes(events + _chunk(None, finish="stop") + (USED if counted else b"") + b"data: [DONE]\n\n"):
             await response.write(piece)
         return response
 
