@@ -14,6 +14,7 @@ import socket
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
@@ -122,6 +123,7 @@ class LocalPeers:
 async def _turn(request_body: bytes, store: TurnRows, engine: AccidentEngine) -> Response:
     body = orjson.loads(request_body)
     turn = local_turn(body["sessionId"], body["text"], event_from_text(body["text"]))
+    turn = replace(turn, event_id=body.get("eventId", turn.event_id))
     opened = await store.open(turn, idempotency_key=None)
     *_, end = [event async for event in engine.run(turn, opened.state)]
     assert isinstance(end, Replied)

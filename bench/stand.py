@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import secrets
+import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -159,7 +160,9 @@ async def _start(children: Children, database: Database, profile_to: Path | None
 
 def _photo(door: Target, *, first: int = 0) -> Target:
     """Doors of one process take their sessions from different places."""
-    return replace(door, name=f"{door.name} photo", proof=PHOTO_TAKEN, next_session=names("photo", first), turns_per_session=PHOTOS)
+    return replace(
+        door, name=f"{door.name} photo", body=_photo_body, proof=PHOTO_TAKEN, next_session=names("photo", first), turns_per_session=PHOTOS
+    )
 
 
 def _talk(door: Target) -> Target:
@@ -187,6 +190,11 @@ async def _start_proxy(children: Children, env: dict[str, str], profile_to: Path
 
 def _turn_body(session_id: str, text: str) -> bytes:
     return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True})
+
+
+def _photo_body(session_id: str, text: str) -> bytes:
+    """Named, as apps name their events: unnamed photos in quick succession count as one."""
+    return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True, "eventId": str(uuid.uuid4())})
 
 
 def _get_body(session_id: str, key: str) -> bytes:
