@@ -1,7 +1,8 @@
 """What turns without an upstream are measured against, as a process of its own: LangGraph in the peers of the FastGPT turn would only slow
 those down.
 
-/graph/chat runs the very nodes of our turn, without a checkpointer, inside one transaction that also opens and commits the session.
+/graph/chat runs the very nodes of our turn, without a checkpointer, inside one transaction that also opens and commits the session;
+/saved/chat runs them with our saver and /stock/chat with LangGraph's own, both between the two statements.
 /get_info is one select, /set_info one transaction, by the same statements as ours. FastAPI and asyncpg, nothing else that a turn does.
 """
 
@@ -12,16 +13,26 @@ import os
 import socket
 import sys
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import orjson
 import uvicorn
 from fastapi import FastAPI, Request, Response
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
 
-from backends.langgraph.backend import LangGraphBackend
-from backends.langgraph.model.port import ChatMessage, TokenUse
+from backends.langgraph.accident.graph import build_graph
+from backends.langgraph.accident.prompts import load_prompts
+from backends.langgraph.checkpoints import open_saver
+from backends.langgraph.engine import AccidentEngine
+from backends.langgraph.model.port import ChatMessage
 from bench.peers import local_record, local_turn
 from bench.sessions import QUESTION_REPLY
 from cli.loop import run
@@ -31,6 +42,7 @@ from domain.fields import accept
 from domain.outcome import Outcome, Receipt, Replied, Reply
 from domain.turn import SetInfo
 from storage.engine import open_pool
+from storage.tables import LANGGRAPH
 from storage.turns import TurnRows
 from wiring.clock import SystemClock
 from wiring.processes import end_with_stdin
@@ -42,10 +54,9 @@ _PROFILE = Profile()
 class InstantModel:
     """Implements ChatModel without a wire."""
 
-    name = "instant"
-    host = "nowhere"
+    name, host = "instant", "here"
 
-    async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str | TokenUse]:
+    async def stream(self, messages: Sequence[ChatMessage], *, request_id: str) -> AsyncGenerator[str]:
         yield QUESTION_REPLY
 
     async def probe(self) -> str | None:
@@ -56,34 +67,37 @@ class InstantModel:
 
 
 class LocalPeers:
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, ours: BaseCheckpointSaver[Any], stock: BaseCheckpointSaver[Any]) -> None:
         self._pool = pool
-        self._graph = LangGraphBackend(InstantModel(), None, SystemClock())
-        self._reads = _store(pool)
+        self._store = _store(pool)
+        self._bare, self._saved, self._stock = (
+            AccidentEngine(build_graph(saver), InstantModel(), load_prompts(), SystemClock()) for saver in (None, ours, stock)
+        )
         self.app = FastAPI(docs_url=None, redoc_url=None)
-        for path, route in (("/graph/chat", self.chat), ("/get_info", self.get_info), ("/set_info", self.set_info)):
+        routes = {
+            "/graph/chat": self.bare,
+            "/saved/chat": self.saved,
+            "/stock/chat": self.stock,
+            "/get_info": self.get_info,
+            "/set_info": self.set_info,
+        }
+        for path, route in routes.items():
             self.app.add_api_route(path, route, methods=["POST"], response_model=None)
 
-    async def chat(self, request: Request) -> Response:
-        body = orjson.loads(await request.body())
-        turn = local_turn(body["sessionId"], body["text"], event_from_text(body["text"]))
+    async def bare(self, request: Request) -> Response:
+        body = await request.body()
         async with self._pool.acquire() as connection, connection.transaction():
-            store = _store(connection)
-            opened = await store.open(turn, idempotency_key=None)
-            *_, end = [event async for event in self._graph.reply(turn, opened.state)]
-            assert isinstance(end, Replied)
-            version = await store.commit(local_record(turn, opened, end.outcome, end.after))
-        reply = end.outcome.reply
-        assert reply is not None
-        answer = chat_answer(
-            session_id=turn.session_id, text=reply.text, stage=reply.stage, patch=reply.patch,
-            version=version, need_form_update=True, profile=_PROFILE,
-        )  # fmt: skip
-        return Response(answer, media_type="application/json")
+            return await _turn(body, _store(connection), self._bare)
+
+    async def saved(self, request: Request) -> Response:
+        return await _turn(await request.body(), self._store, self._saved)
+
+    async def stock(self, request: Request) -> Response:
+        return await _turn(await request.body(), self._store, self._stock)
 
     async def get_info(self, request: Request) -> Response:
         body = orjson.loads(await request.body())
-        state = await self._reads.read("bare", body["sessionId"])
+        state = await self._store.read("bare", body["sessionId"])
         assert state is not None
         return Response(get_info_answer(info_value(state.form, body["key"])), media_type="application/json")
 
@@ -106,14 +120,41 @@ class LocalPeers:
         return Response(SET_INFO_ANSWER, media_type="application/json")
 
 
+async def _turn(request_body: bytes, store: TurnRows, engine: AccidentEngine) -> Response:
+    body = orjson.loads(request_body)
+    turn = local_turn(body["sessionId"], body["text"], event_from_text(body["text"]))
+    turn = replace(turn, event_id=body.get("eventId", turn.event_id))
+    opened = await store.open(turn, idempotency_key=None)
+    *_, end = [event async for event in engine.run(turn, opened.state)]
+    assert isinstance(end, Replied)
+    reply, version = end.outcome.reply, await store.commit(local_record(turn, opened, end.outcome, end.after))
+    assert reply is not None
+    answer = chat_answer(
+        session_id=turn.session_id, text=reply.text, stage=reply.stage, patch=reply.patch,
+        version=version, need_form_update=True, profile=_PROFILE,
+    )  # fmt: skip
+    return Response(answer, media_type="application/json")
+
+
 def _store(over: Any) -> TurnRows:
     """`over`: the pool, or the one connection whose transaction is to hold everything."""
     return TurnRows(over, lease_seconds=150, wait_seconds=5, keep_replies=timedelta(hours=24))
 
 
+@asynccontextmanager
+async def _stock_saver(dsn: str) -> AsyncGenerator[AsyncPostgresSaver]:
+    """As its documentation shows it, but for its lock, which would let one turn at a time through."""
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, "options": f"-c search_path={LANGGRAPH}"}
+    async with AsyncConnectionPool(dsn, connection_class=AsyncConnection[DictRow], max_size=8, kwargs=options) as pool:
+        saver = AsyncPostgresSaver(cast(Any, pool))
+        saver.lock = cast(Any, nullcontext())
+        yield saver
+
+
 async def _serve() -> None:
-    async with open_pool(os.environ[_DATABASE_URL], name="bench-local-peers") as pool:
-        peers = LocalPeers(pool)
+    dsn = os.environ[_DATABASE_URL]
+    async with open_pool(dsn, name="bench-local-peers") as pool, open_saver(dsn, LANGGRAPH) as ours, _stock_saver(dsn) as stock:
+        peers = LocalPeers(pool, ours.for_turns, stock)
         with socket.create_server(("127.0.0.1", 0)) as listening:
             sys.stdout.write(json.dumps({"ready": True, "port": listening.getsockname()[1], "pid": os.getpid()}) + "\n")
             sys.stdout.flush()

@@ -57,6 +57,8 @@ def local_doors(stand: Stand) -> tuple[tuple[Target, str], ...]:
     return (
         (stand.photo, PHOTO),
         (stand.bare_photo, PHOTO),
+        (stand.saved_photo, PHOTO),
+        (stand.stock_photo, PHOTO),
         (stand.talk, QUESTION),
         (stand.bare_talk, QUESTION),
         (stand.get_info, "all"),

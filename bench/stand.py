@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import secrets
+import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -61,6 +62,8 @@ class Stand:
     sampled: Target
     photo: Target
     bare_photo: Target
+    saved_photo: Target
+    stock_photo: Target
     talk: Target
     bare_talk: Target
     get_info: Target
@@ -141,6 +144,8 @@ async def _start(children: Children, database: Database, profile_to: Path | None
         sampled=replace(proxy, name="sampled", headers={"X-API-Key": sampled}),
         photo=_photo(proxy),
         bare_photo=_photo(bare),
+        saved_photo=_photo(replace(bare, name="saved", path="/saved/chat"), first=1000),
+        stock_photo=_photo(replace(bare, name="stock", path="/stock/chat"), first=2000),
         talk=_talk(proxy),
         bare_talk=_talk(bare),
         get_info=_get_info(proxy),
@@ -153,8 +158,11 @@ async def _start(children: Children, database: Database, profile_to: Path | None
     )
 
 
-def _photo(door: Target) -> Target:
-    return replace(door, name=f"{door.name} photo", proof=PHOTO_TAKEN, next_session=names("photo"), turns_per_session=PHOTOS)
+def _photo(door: Target, *, first: int = 0) -> Target:
+    """Doors of one process take their sessions from different places."""
+    return replace(
+        door, name=f"{door.name} photo", body=_photo_body, proof=PHOTO_TAKEN, next_session=names("photo", first), turns_per_session=PHOTOS
+    )
 
 
 def _talk(door: Target) -> Target:
@@ -182,6 +190,11 @@ async def _start_proxy(children: Children, env: dict[str, str], profile_to: Path
 
 def _turn_body(session_id: str, text: str) -> bytes:
     return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True})
+
+
+def _photo_body(session_id: str, text: str) -> bytes:
+    """Named, as apps name their events: unnamed photos in quick succession count as one."""
+    return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True, "eventId": str(uuid.uuid4())})
 
 
 def _get_body(session_id: str, key: str) -> bytes:

@@ -35,7 +35,7 @@ class LangGraphBackend:
         self._model = model
         self._checkpoints = checkpoints
         self._engine = AccidentEngine(
-            build_graph(checkpoints.saver if checkpoints else None),
+            build_graph(checkpoints.for_turns if checkpoints else None),
             model,
             load_prompts(),
             clock,

@@ -15,7 +15,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, sql
 from psycopg.rows import DictRow, dict_row
 
-from backends.langgraph.saver import NewestOnlySaver
+from backends.langgraph.saver import NewestOnlySaver, TurnSaver
 from domain.errors import StoreUnavailable
 
 log = structlog.get_logger(__name__)
@@ -29,7 +29,10 @@ _OUTAGES = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
+    """`saver` is for looking at what was kept, `for_turns` for keeping it."""
+
     saver: NewestOnlySaver
+    for_turns: TurnSaver
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the table cannot be read."""
@@ -54,7 +57,7 @@ async def open_saver(dsn: str, schema: str, *, max_size: int = 8) -> AsyncGenera
     )
     await pool
     try:
-        yield Checkpoints(saver=NewestOnlySaver(pool, schema))
+        yield Checkpoints(saver=NewestOnlySaver(pool, schema), for_turns=TurnSaver(pool, schema))
     finally:
         try:
             await cast(Any, pool).close()

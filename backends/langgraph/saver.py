@@ -108,6 +108,14 @@ class NewestOnlySaver(BaseCheckpointSaver[int]):
             await self._pool.execute(statement, thread_id)
 
 
+class TurnSaver(NewestOnlySaver):
+    """What turns are run with: writes like the other one and reads nothing, so that no turn can depend on what a checkpoint held. The graph
+    takes all it knows from the business row, and its first two nodes would overwrite every value that was read."""
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return None
+
+
 def _address(config: RunnableConfig) -> tuple[str, str]:
     configurable = config.get("configurable", {})
     return configurable["thread_id"], configurable.get("checkpoint_ns", "")

@@ -35,6 +35,16 @@ class GraphTurn:
                 goal=GOAL,
                 detail=cpu,
             ),
+            "P5.saver": of_rounds(
+                ratios(seen, "saved photo", "bare photo", _cpu),
+                what="LangGraph, photo: CPU with our saver ÷ without one in one transaction, nothing else around",
+                unit="×",
+            ),
+            "P5.stock": of_rounds(
+                ratios(seen, "stock photo", "bare photo", _cpu),
+                what="LangGraph, photo: the same with LangGraph's own saver, unpruned",
+                unit="×",
+            ),
             "P6": of_rounds(
                 [load.cpu_ms_per_call for load in seen["proxy talk"]],
                 what="LangGraph, natural turn with an instant model: CPU",
@@ -50,6 +60,7 @@ def _cpu(load: Load) -> float:
 
 
 async def _side_by_side(stand: Stand, order: random.Random) -> dict[str, Load]:
-    doors = [(stand.photo, PHOTO), (stand.bare_photo, PHOTO), (stand.talk, QUESTION), (stand.bare_talk, QUESTION)]
+    photos, talks = (stand.photo, stand.bare_photo, stand.saved_photo, stand.stock_photo), (stand.talk, stand.bare_talk)
+    doors = [*((door, PHOTO) for door in photos), *((door, QUESTION) for door in talks)]
     parts = {door.name: partial(for_seconds, door, text, SECONDS, connections=CONNECTIONS) for door, text in doors}
     return await side_by_side(parts, times=TIMES, order=order)

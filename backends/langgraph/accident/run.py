@@ -37,9 +37,9 @@ class TurnRun:
     rejection: Rejection | None = None
     decision: Decision | None = None
     model_calls: int = 0
-    uses: list[TokenUse] = field(default_factory=list[TokenUse])  # of the replies whose use the service told
     is_announced: bool = False  # stage and fields are out
     is_said: bool = False  # the text is out
+    uses: list[TokenUse] = field(default_factory=list[TokenUse])  # of the replies whose use the service told
     violations: list[str] = field(default_factory=list[str])
     tags: tuple[str, ...] = ()
 

@@ -223,6 +223,7 @@ async def test_compose_response_says_the_fixed_text_of_a_decision_of_code():
 
 WAYS: list[tuple[tuple[Callable[..., Any], ...], SessionState, str]] = [
     ((accident_collection, validate_fields, apply_form_patch, compose_response), ASKING, "没有人受伤，我倒车撞的"),
+    ((safety_precheck, accident_collection, validate_fields, apply_form_patch, compose_response), ASKING, "没有人受伤，在高速公路上追尾了"),
     ((safety_precheck, handoff, compose_response), ASKING, "有人流血了"),
     ((complete, compose_response), a_state(StageCode.COMPLETED, ywrysw=False), "在吗"),
     ((single_vehicle_photo, apply_form_patch, compose_response), a_state(StageCode.SINGLE_FRONT, ywrysw=False), "【拍摄完成】"),
