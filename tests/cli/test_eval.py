@@ -59,3 +59,9 @@ def test_a_model_that_is_not_there_is_said_with_its_own_exit_code(tmp_path: Path
     ended = evaluate(tmp_path, ZNJJ_LLM__BASE_URL="http://127.0.0.1:9/v1", ZNJJ_LLM__API_KEY="k", ZNJJ_LLM__MODEL="m")
     assert ended.returncode == 6
     assert "the model cannot be asked" in ended.stderr
+
+
+def test_other_commands_do_not_load_the_graph_for_its_sake():
+    told = "import sys, cli.main; print([name for name in ('langgraph', 'openai') if name in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout.strip() == "[]"
