@@ -18,6 +18,7 @@ from evals.probes import probes
 from evals.scorecard import Score, Scorecard, UnknownLine, checked, scorecard
 from evals.seen import Subject
 from telemetry.setup import set_up_logging
+from wiring.evaluation import ModelUnreachable, open_subject
 from wiring.processes import ChildFailed
 from wiring.settings import Settings
 
@@ -41,9 +42,6 @@ def evaluate(
     json
         Print one JSON document instead of tables.
     """
-    # Here and not above: the libraries behind the graph take a second to load, and no other command needs them.
-    from wiring.evaluation import ModelUnreachable
-
     settings = Settings()
     set_up_logging(level="error", as_json=False)
     try:
@@ -99,8 +97,6 @@ def _shares(given: tuple[str, ...]) -> dict[str, float]:
 
 
 async def _seen(settings: Settings, lanes: int) -> tuple[Seen, str]:
-    from wiring.evaluation import open_subject
-
     async with open_subject(settings, LOGS) as evaluated:
         return await observe(evaluated.subject, lanes), evaluated.model
 

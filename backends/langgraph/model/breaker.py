@@ -46,10 +46,11 @@ class Breaker:
             self._is_trying = False
         if is_abandoned:
             return
+        if not is_trial and self._context.state == HALF_OPENED:
+            return  # it began before the circuit opened: only the trial says how things are now
         if kind in _SPEAKS_OF_HEALTH:
             self._context.handle_exception(BackendError(kind or FailureKind.INTERNAL))
-        elif is_trial or self._context.state != HALF_OPENED:
-            # A call that began before the circuit opened must not close it.
+        else:
             self._context.handle_end_request()
         self._context.messages.clear()  # for stores shared by processes; ours is this process
 

@@ -83,17 +83,21 @@ async def test_a_trial_that_fails_opens_it_again_and_one_that_is_abandoned_lets_
     assert breaker.state == "closed"
 
 
-async def test_a_call_from_before_does_not_close_it():
+@pytest.mark.parametrize("ends_well", [True, False])
+async def test_a_call_from_before_neither_closes_nor_opens_it(ends_well: bool):
     breaker = Breaker(failures=2, open_s=OPEN_S)
     old = breaker.admit()
     for _ in range(2):
         breaker.admit().failed(F.TIMEOUT)
     await asyncio.sleep(OPEN_S * 2)
     trial = breaker.admit()
-    old.close(is_alive=True)
+    if ends_well:
+        old.close(is_alive=True)
+    else:
+        old.failed(F.TIMEOUT)
     assert breaker.state == "half-opened"
-    trial.failed(F.TIMEOUT)
-    assert not is_admitted(breaker)
+    trial.close(is_alive=True)
+    assert is_admitted(breaker)
 
 
 def test_an_end_is_told_once():
