@@ -122,7 +122,7 @@ def decide_terminal(session: SessionState, stage: StageCode, finding: SafetyFind
 def decide_outside_write(session: SessionState, turn: Turn) -> Decision:
     """/set_info: no words. Raises UnknownField, FieldError (domain/fields.py)."""
     assert isinstance(turn.event, SetInfo)
-    after = external_update(session, turn.event.key, turn.event.value, turn.received_at)
+    after = external_update(session, turn.event.key, turn.event.value, turn.received_at, turn.policy)
     return Decision(stage=after.stage or StageCode.NOT_READY, form=after.form, dialogue=after.dialogue, trigger=Trigger.SET_INFO)
 
 
@@ -171,7 +171,7 @@ def ended(
 
 def _after_silence(session: SessionState, stage: StageCode, turn: Turn) -> Decision:
     dialogue = counted(session, turn, moved=False)
-    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
+    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at, policy=turn.policy)
     if holds(Guard.NO_REPLY_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_NO_REPLY, (HandoffReason.NO_RESPONSE,), Trigger.NO_REPLY)
     return stay(session, dialogue, Trigger.NO_REPLY, Line("no_reply"))
@@ -197,7 +197,7 @@ def _after_photo(session: SessionState, stage: StageCode, turn: Turn) -> Decisio
 
 def _after_failed_photo(session: SessionState, stage: StageCode, turn: Turn, reason: str) -> Decision:
     dialogue = counted(session, turn, moved=False)
-    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
+    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at, policy=turn.policy)
     if holds(Guard.PHOTO_FAIL_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_PHOTO_FAILED, (HandoffReason.PHOTO_FAILED,), Trigger.PHOTO_FAIL)
     decision = stay(session, replace(dialogue, alarms=detect(reason, None).reasons), Trigger.PHOTO_FAIL)

@@ -167,7 +167,7 @@ def _settled(draft: Draft) -> Decision | None:
         reasons = (draft.extraction.obstacle,)
         return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, reasons, Trigger.NL)
     changed = draft.changed()
-    reason = ineligible(draft.form, draft.turn.received_at, changed)
+    reason = ineligible(draft.form, draft.turn.received_at, changed, draft.turn.policy)
     # An old accident endangers nobody: the model still reads the rest of the message for the record, and judge() hands it over then.
     if reason is not None and reason is not HandoffReason.STALE_ACCIDENT:
         return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, (reason,), Trigger.NL)
@@ -184,7 +184,7 @@ def safety_question(draft: Draft, question: QuestionId) -> Decision:
 
 def _other_photos(draft: Draft) -> Decision:
     """The number of vehicles was corrected after the photos had begun: start the other series, or ask what is missing now."""
-    situation = Situation(stage=draft.stage, form=draft.form, dialogue=draft.dialogue, now=draft.turn.received_at)
+    situation = Situation(stage=draft.stage, form=draft.form, dialogue=draft.dialogue, now=draft.turn.received_at, policy=draft.turn.policy)
     if holds(Guard.SINGLE, situation):
         stage = SINGLE_STEPS[0]
     elif holds(Guard.DOUBLE, situation):

@@ -83,7 +83,7 @@ def judge(draft: Draft, said: Proposal) -> Decision | Rejection:
     form, dialogue, alarm = _with_safety(draft, said, form, dialogue)
     if alarm is not None:
         return replace(alarm, notes=notes)
-    if reason := ineligible(form, draft.turn.received_at, patch_between(draft.session.form, form)):
+    if reason := ineligible(form, draft.turn.received_at, patch_between(draft.session.form, form), draft.turn.policy):
         return replace(ended(draft.session, dialogue, form, StageCode.HANDOFF_COMPLEX, (reason,), Trigger.NL), notes=notes)
     message = draft.extraction.refusal or refusal
     if message is not None and not _has_answer(draft, form, dialogue):
@@ -147,6 +147,7 @@ def _situation(draft: Draft, form: Form, dialogue: Dialogue, affirmative: bool |
         form=form,
         dialogue=dialogue,
         now=draft.turn.received_at,
+        policy=draft.turn.policy,
         is_affirmative=affirmative is True,
         is_safety_open=dialogue.pending_question == QuestionId.CONFIRM_INJURY or form.get("ywrysw") is not False,
     )

@@ -6,11 +6,12 @@ import hashlib
 import json
 from typing import Any
 
-from domain.eligibility import ADULT_AGE_YEARS, ELIGIBILITY, MAX_AGE
+from domain.eligibility import ADULT_AGE_YEARS, ELIGIBILITY
 from domain.fields import FIELDS, INTERNAL_KEYS
 from domain.guards import NO_REPLY_LIMIT, PHOTO_FAIL_LIMIT, UNCLEAR_LIMIT
 from domain.handoff_reason import HandoffReason
 from domain.hazards import HAZARDS
+from domain.policy import ADMISSIBLE, CAREFUL
 from domain.questions import COLLECTION_ORDER, QuestionId, fields_of
 from domain.rules.cause import CAUSES
 from domain.rules.plate_type import PLATE_TYPES
@@ -59,9 +60,10 @@ def published() -> dict[str, Any]:
         },
         "handoff": {
             "reasons": list(HandoffReason),
+            "a_deployment_may_admit": sorted(ADMISSIBLE),
             "by_fact": [{"reason": rule.reason, "fields": list(rule.fields)} for rule in ELIGIBILITY],
             "by_word": [{"reason": hazard.reason, "asks": hazard.question} for hazard in HAZARDS],
-            "limits": {"hours_since_the_accident": MAX_AGE.total_seconds() / 3600, "adult_age_years": ADULT_AGE_YEARS},
+            "limits": {"hours_since_the_accident": CAREFUL.max_age_hours, "adult_age_years": ADULT_AGE_YEARS},
         },
     }  # fmt: skip
 

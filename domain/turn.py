@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.policy import CAREFUL, Policy
 from domain.stages import StageCode
 
 
@@ -68,6 +69,7 @@ class Turn:
     event: InputEvent
     received_at: datetime
     request_id: str = ""
+    policy: Policy = CAREFUL
 
     @property
     def is_named(self) -> bool:

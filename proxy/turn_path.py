@@ -254,7 +254,7 @@ def _refuse_impossible(turn: Turn, opened: OpenedSession) -> None:
         if is_new:
             raise Refusal(ErrorType.SESSION_NOT_FOUND)
         try:
-            external_update(opened.state, turn.event.key, turn.event.value, turn.received_at)
+            external_update(opened.state, turn.event.key, turn.event.value, turn.received_at, turn.policy)
         except FieldError as error:
             raise Refusal(ErrorType.INVALID_FIELD_VALUE, str(error)) from None
     elif isinstance(turn.event, SessionStarted) and is_blank(turn.text) and not is_new:
@@ -265,7 +265,7 @@ def _changes_nothing(turn: Turn, opened: OpenedSession) -> bool:
     """A field set to the value it has: acknowledged, but no event and no new version."""
     if not isinstance(turn.event, SetInfo):
         return False
-    return external_update(opened.state, turn.event.key, turn.event.value, turn.received_at) is opened.state
+    return external_update(opened.state, turn.event.key, turn.event.value, turn.received_at, turn.policy) is opened.state
 
 
 def _is_proof(outcome: Outcome, open_turn: OpenTurn) -> bool:

@@ -7,10 +7,12 @@ a model address the process runs on what it brings along (embedded PostgreSQL, s
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backend_name import BackendName
+from domain.handoff_reason import HandoffReason
+from domain.policy import ADMISSIBLE, Policy
 
 FormSource = Literal["variables", "extract", "code", "http", "plugin", "form_input", "form_block"]
 
@@ -101,6 +103,22 @@ class ObservabilitySettings(_Section):
     trace_ratio: float = Field(default=1.0, ge=0, le=1)
 
 
+class EligibilitySettings(_Section):
+    """What the online flow takes on itself (domain/policy.py)."""
+
+    admits: frozenset[HandoffReason] = frozenset()
+    max_age_hours: float = Field(default=24, gt=0, le=24 * 30)
+    heavy_vehicles: bool = False
+    expressway_hands_over: bool = False
+
+    @field_validator("admits")
+    @classmethod
+    def _only_what_may_be_admitted(cls, reasons: frozenset[HandoffReason]) -> frozenset[HandoffReason]:
+        if never := sorted(reasons - ADMISSIBLE):
+            raise ValueError(f"always needs a person: {', '.join(never)}")
+        return reasons
+
+
 class Settings(BaseSettings):
     """Raises pydantic.ValidationError; its messages name settings, not values."""
 
@@ -130,6 +148,11 @@ class Settings(BaseSettings):
     shadow: ShadowSettings = ShadowSettings()
     server: ServerSettings = ServerSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
+    eligibility: EligibilitySettings = EligibilitySettings()
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(**self.eligibility.model_dump())
 
     @property
     def is_production(self) -> bool:

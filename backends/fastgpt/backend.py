@@ -135,7 +135,7 @@ class FastGptBackend(Backend):
     def _write_field(self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch") -> Iterator[ReplyEvent]:
         """A field written from outside never reaches the upstream as a turn: it rides along with the next completion."""
         try:
-            after = external_update(session, event.key, event.value, turn.received_at)
+            after = external_update(session, event.key, event.value, turn.received_at, turn.policy)
         except (FieldError, UnknownField) as error:
             # The door refuses such values before a turn exists; here they can only be our mistake.
             yield self._failed(turn, BackendFailure(kind=FailureKind.INTERNAL, note=type(error).__name__), watch)
