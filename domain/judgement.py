@@ -190,13 +190,16 @@ def _with_statements(draft: Draft, said: Proposal) -> tuple[Form, Dialogue, str 
 
 
 def _usable_values(draft: Draft, said: Proposal) -> tuple[dict[str, FieldValue], str | None]:
-    """The model's values that pass their rules, belong to this phase and, for a name, were really said."""
+    """The model's values that pass their rules, belong to this phase and, for a name, were really said. What is no answer by the model's own
+    word leaves the open question unanswered: "I won't tell you" is no cause of an accident."""
+    unanswered = fields_of(draft.pending) if said.answer in ("unclear", "irrelevant", "refused") else ()
     usable: dict[str, FieldValue] = {}
     refusal: str | None = None
     party = party_of(draft.session.stage)
     for key, raw in said.fields.items():
         name = "sgfssj" if key == SPOKEN_TIME else key
-        if name in draft.extraction.values or name in draft.extraction.candidates or not _belongs(name, party, draft):
+        is_known = name in draft.extraction.values or name in draft.extraction.candidates
+        if is_known or name in unanswered or not _belongs(name, party, draft):
             continue
         try:
             value = _spoken_time(raw, draft) if key == SPOKEN_TIME else accept(name, raw, draft.turn.received_at)

@@ -270,6 +270,13 @@ async def test_who_will_not_tell_a_number_twice_gets_a_person():
     assert (end.after.stage, end.after.dialogue.handoff_reason) == (StageCode.HANDOFF_COMPLEX, "OTHER_COMPLEX")
 
 
+async def test_what_the_model_itself_calls_no_answer_is_not_stored_as_one():
+    conversation = Conversation(ScriptedModel(), a_state(ywrysw=False).with_dialogue(pending_question="SGYY"))
+    await conversation.say("不告诉你", '<state>1002</state><form>{"fields":{"sgyy":"不告诉你"},"answer":"refused"}</form>请说一下')
+    assert conversation.state.form.get("sgyy") is None
+    assert conversation.state.dialogue.clarification_counts == {"SGYY": 1}
+
+
 async def test_questions_back_are_answered_three_times_before_they_count_as_misunderstandings():
     conversation = Conversation(ScriptedModel(), a_state(ywrysw=False).with_dialogue(pending_question="SFSGXC"))
     counts: list[int] = []
