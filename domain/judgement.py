@@ -190,8 +190,8 @@ def _with_statements(draft: Draft, said: Proposal) -> tuple[Form, Dialogue, str 
 
 
 def _usable_values(draft: Draft, said: Proposal) -> tuple[dict[str, FieldValue], str | None]:
-    """The model's values that pass their rules, belong to this phase and, for a name, were really said. What is no answer by the model's own
-    word leaves the open question unanswered: "I won't tell you" is no cause of an accident."""
+    """The model's values that pass their rules, belong to this phase and, for a name, were really said. What is no answer by the model's
+    own word leaves the open question unanswered: "I won't tell you" is no cause of an accident."""
     unanswered = fields_of(draft.pending) if said.answer in ("unclear", "irrelevant", "refused") else ()
     usable: dict[str, FieldValue] = {}
     refusal: str | None = None
