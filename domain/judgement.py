@@ -17,7 +17,7 @@ from domain.guards import Situation, holds
 from domain.handoff_reason import HandoffReason
 from domain.injury import Verdict
 from domain.proposal import SPOKEN_TIME, Proposal
-from domain.questions import QuestionId, fields_of, missing_facts, missing_of_party, party_of, summary_of
+from domain.questions import INJURY_QUESTIONS, QuestionId, fields_of, missing_facts, missing_of_party, party_of, summary_of
 from domain.rules.accident_time import checked, read_time, wire_time
 from domain.rules.wording import normal
 from domain.safety import SafetyFinding
@@ -295,6 +295,15 @@ def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:
 def _fixed_speech(question: str | None, lines: Speech) -> Speech:
     """A value is read back, and safety is confirmed, in our own words: the model never sees the former and must not soften the latter."""
     return lines if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
+
+
+def if_agreed(draft: Draft) -> Draft:
+    """The draft as it stands when the model turns the second key: what it says next must not ask again what that settles."""
+    finding, dialogue = draft.finding, draft.dialogue
+    if finding.injury is not Verdict.ABSENT or not finding.is_explained or draft.form.get("ywrysw") is not None:
+        return draft
+    pending = None if dialogue.pending_question in INJURY_QUESTIONS else dialogue.pending_question
+    return replace(draft, form=in_order({**draft.form, "ywrysw": False}), dialogue=replace(dialogue, pending_question=pending))
 
 
 def expected_stage(draft: Draft, allowed: Iterable[StageCode]) -> StageCode:

@@ -15,7 +15,7 @@ from backends.langgraph.model.port import ChatMessage
 from domain.decision import Rejection
 from domain.draft import Draft, asked_line
 from domain.fields import FIELDS
-from domain.judgement import allowed_next, expected_stage
+from domain.judgement import allowed_next, expected_stage, if_agreed
 from domain.questions import missing_facts, missing_of_party, party_of
 from domain.rules.accident_time import CHINA
 from domain.speech import question_line
@@ -48,6 +48,7 @@ def briefing(draft: Draft, prompts: Prompts, rejection: Rejection | None) -> lis
 def _context(draft: Draft, prompts: Prompts, secrets: Secrets, allowed: tuple[StageCode, ...], meanings: dict[str, str]) -> dict[str, Any]:
     session, party = draft.session, party_of(draft.session.stage)
     now = draft.turn.received_at.astimezone(CHINA)
+    onward = if_agreed(draft)
     asked = question_line(draft.pending, session.stage, session.form, session.dialogue)
     return {
         "stage": draft.stage.value,
@@ -62,7 +63,7 @@ def _context(draft: Draft, prompts: Prompts, secrets: Secrets, allowed: tuple[St
         },
         "extracted_this_turn": {key: _shown(key, value) for key, value in draft.changed().items()},
         "now": f"{now:%Y-%m-%d %H:%M} 周{_WEEKDAYS[now.weekday()]}",
-        "next_question": quoted(prompts.render((asked_line(draft, expected_stage(draft, allowed)),)), secrets),
+        "next_question": quoted(prompts.render((asked_line(onward, expected_stage(onward, allowed)),)), secrets),
     }
 
 

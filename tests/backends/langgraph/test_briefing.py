@@ -44,6 +44,15 @@ def test_order_is_instructions_context_history_message():
     assert messages[-1]["content"] == "<user>没有人受伤，我倒车</user>"
 
 
+@pytest.mark.parametrize(
+    "text, is_asked_again",
+    [("没有，只是车刮了", False), ("没有人受伤", False), ("没有，就我", True), ("没有人受伤，他一直捂着胸口", True)],
+)
+def test_the_model_is_not_told_to_ask_again_what_its_agreement_settles(text: str, is_asked_again: bool):
+    told = context(sent(a_state().with_dialogue(pending_question="YWRYSW"), text))
+    assert ("受伤" in told["next_question"]) is is_asked_again
+
+
 def test_context_holds_the_agreed_keys():
     known = context(sent(a_state(jdcsl=1).with_dialogue(pending_question="SFSGXC"), "在，刚发生的"))
     assert set(known) == {
