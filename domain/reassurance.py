@@ -15,15 +15,17 @@ _NOT = r"(?:真的?|确实|肯定|绝对|一定|并|压根|完全|倒)?(?:没得
 # Everybody, or nobody named. One side ("我们", "车上", "乘客") is not here.
 _EVERYBODY = (
     r"(?:事故)?(?:现场)?(?:这次|本次)?(?:所有|全部|全体|在场|双方|两边|两方)?的?"
-    r"(?:(?:两车|两台车|两辆车)上?的?人员?|人员?|大家伙?儿?|大伙儿?|双方|两边|两方|所有人|每个人|当事人)?的?(?:人员?)?(?:目测)?(?:也|"
-    r"都|全|全部|均|皆|通通|统统|就是|是|真的|确实|肯定|绝对){0,4}"
+    r"(?:(?:两车|两台车|两辆车)上?的?人员?|人员?|大家伙?儿?|大伙儿?|双方|两边|两方|所有人|每个人|谁|一个人?|"
+    r"当事人)?的?(?:人员?)?(?:目测)?(?:也|"
+    r"都|全|全部|均|皆|通通|统统|就是|倒是|是|倒|真的|确实|肯定|绝对){0,4}"
 )
 _HURT = (
     r"(?:任何|一个|半个|什么|啥|有|人员?|哪个|谁){0,3}(?:受到?|造成|出现|发生|存在|有)?(?:任何|什么|啥|人员?)?(?:的)?"
     r"(?:受伤|伤亡|伤着|伤到|死伤|伤害|伤员|伤者|损伤|受到伤害|人身伤害|人伤|伤人|伤到人|伤着人|伤及人员)(?:的?(?:人员?|情况|现象|问题))?"
 )
 _FINE = (
-    r"(?:没事|没有事|没得事|莫得事|没有?任何事|没有?任何问题|没问题|没有问题|平安|安全|平安无事|安然无恙|毫发无[伤损]|好好的|都好|冇事|"
+    r"(?:没事|没有事|没得事|莫得事|没有?任何事|没有?任何问题|没问题|没有问题|平安|安全|平安无事|安然无恙|毫发无[伤损]|好好的|挺好的?|"
+    r"很好|好着呢|都好|冇事|"
     r"无事|无恙|木有事|没事情)"
 )
 
@@ -32,7 +34,7 @@ _WHOLE = (
     rf"|(?:事故)?(?:现场)?(?:真的?|确实|肯定|绝对|并)?(?:没得|莫得|没有?|无|冇得?|木有)(?:任何|一个)?人员?(?:受(?:到)?伤|伤亡|伤着|"
     rf"死伤){_TAIL}"
     rf"|(?:现场)?(?:的|所有|全部)?(?:人员?|大家伙?儿?|大伙儿?|双方|两边|所有人|每个人)(?:人员?)?(?:也|都|全|全部|均|皆|也都|全都|通通|"
-    rf"统统|是|真的|确实|肯定){{0,4}}{_FINE}{_TAIL}"
+    rf"统统|倒是|是|倒|真的|确实|肯定){{0,4}}{_FINE}{_TAIL}"
     rf"|(?:都|全都?){_FINE}{_TAIL}"
     rf"|无人(?:员)?(?:受伤|伤亡)|零伤亡|0伤亡|人车(?:都|均)?(?:平安|没事|安全){_TAIL}|毫发无[伤损]{_TAIL}|安然无恙{_TAIL}"
     rf"|(?:一个|半个)?受伤的(?:人)?(?:一个|半个)?(?:都|也)?没有{_TAIL}|没一个受伤的?{_TAIL}"
@@ -67,7 +69,8 @@ _AMOUNT = (
 _DAMAGE = (
     r"(?:(?:被)?(?:刮|剐|擦|蹭|碰|撞|磕|划|挤)(?:花|坏|掉|破|伤|瘪|凹|变形|裂|烂|碎|歪|了|到|着|一下){0,4}|坏|掉漆|掉|凹陷|凹进去|凹|"
     r"瘪|裂开|裂纹|裂|碎|烂|破损|破|刮痕|划痕|擦痕|蹭痕|痕迹|印子|印|坑|变形|"
-    r"损坏|损伤|受损|受伤|损失|毁|松动|松|脱落|断|掉下来|歪|爆胎|爆|不亮|报废|严重|轻微|不严重|不大|没事|没啥事|没什么事|问题不大|"
+    r"损坏|损伤|受损|受伤|损失|毁|松动|松|脱落|断|掉下来|歪|爆胎|爆|不亮|报废|严重|轻微|不严重|不大|没事|没啥事|没什么事|没什么大?问题|"
+    r"没啥大?问题|没有大?问题|没多大事|没什么大碍|没什么损失|问题不大|"
     r"没问题|没大事|没大碍|能开|开不了|动不了|走不了|花|洞)"
 )
 _CAR_STATE = rf"(?:{_CAR}|{_PART})(?:的?{_PART})?(?:{_AMOUNT}){{0,5}}{_DAMAGE}(?:{_AMOUNT}|{_DAMAGE}){{0,8}}+"
@@ -89,16 +92,28 @@ _COLLISION = (
     rf"(?:跟|和|与|同|把|被|让|给)?(?:{_CAR})?(?:的)?(?:{_PART})?(?:给|从后面|后面|在后面)?{_HIT}(?:的)?(?:{_CAR}|"
     rf"{_OBJECT})?(?:的)?(?:{_PART})?"
 )
+_CLOCK = (
+    r"(?!一点(?![钟半多0-9一二三四五]))[0-9零一二两三四五六七八九十]{1,3}点(?:[0-9零一二三四五六七八九十]{1,3}分?|半|钟|多|一刻|"
+    r"左右){0,2}"
+)
 _NUMBERS = r"(?:[0-9]{1,4}|[零〇一二两三四五六七八九十百半]+)"
 
 # Said of a person, these words of traffic mean a person was hit. They undo what the lists above allow.
 _PERSON_HIT = re.compile(
     r"(?:我|他|她|对方|人|司机|孩子|老人|乘客|行人)(?:也|都|是|就|给|才|还){0,4}被(?!追尾|追了尾|后车|前车|对方的?车|别的车|别人的?车|"
     r"人家的?车|他的?车|她的?车|一辆|那辆|这辆|一台|车追|追)"
-    r"|(?:撞|碰|刮|剐|擦|蹭|顶|怼|挤|磕|压)(?:上|到|了|着|伤|倒|死|飞|过|在){0,3}(?:他|她|人|我|个人|谁)(?!家|们的|的|车|自己的|前|后|"
+    r"|(?<!没)(?<!没有)(?<!未)(?:撞|碰|刮|剐|擦|蹭|顶|怼|挤|磕|压)(?:上|到|了|着|伤|倒|死|飞|过|在){0,3}(?:他|她|人|我|个人|谁)(?!家|"
+    r"们的|的|车|自己的|前|后|"
     r"的车|尾|左|右|门|保|们车)"
     r"|(?:他|她|对方|我|司机|人)(?:也|都|就)?(?:撞|碰|磕|刮|擦|蹭|挤)(?:了|着)?(?:一下)?(?=$|[,，。.!！;；、])"
     r"|(?:他|她|对方|司机|人)(?:也|都|就|还)?(?:断|坏|破|歪|裂|烂|凹|掉|毁|损)"
+)
+# "No, only me": a denial for all but one.
+_ONLY_SOMEBODY = re.compile(
+    r"(?:没|无)[^车]{0,12}(?:就|只|只有|就是|只是|除了|但是?)(?:是|有|剩)?(?:我|他|她|对方|人家|司机|驾驶[员人]|本人|自己|"
+    r"[一两二三几0-9]个|有人)"
+    r"(?:们|自己|一个人?|两个人?|本人|受|有){0,2}(?:的|了|吧|啊)?(?=$|[,，。.!！;；、])"
+    r"|[,，。.!！;；、](?:但是?|可是|不过|就是)?(?:我|他|她|对方|人家)们?[.…~。]*$"
 )
 
 
@@ -121,6 +136,7 @@ def _any_of(*names: str) -> str:
 
 _WORD_LISTS = _word_lists(files("domain").joinpath("harmless_words.txt").read_text("utf-8"))
 _NEGATION = re.compile(_NOT)
+_PARTICLES = "啊呀哦呢嘛哈啦噢喔"
 _FILLER = re.compile(f"(?:{_MARKS}|{_any_of('around')})")
 _WHOLE_DENIAL = re.compile(_WHOLE)
 _SHORT_DENIAL = re.compile(_SHORT)
@@ -129,7 +145,7 @@ _ANY_DENIAL = re.compile(
     rf"都|全|均){{0,3}}+"
     rf"(?:{_NOT}(?:{_HURT}|撞[到了]?人|碰[到了]?人|刮[到了]?人|压[到了]?人|人)|{_FINE}){_TAIL}|{_WHOLE}"
 )
-_COMPANY = re.compile(f"(?:{_CAR_STATE}|{_COLLISION}|{_any_of(*_WORD_LISTS)}|{_CAR}|{_PART}|{_OBJECT}|{_NUMBERS}|{_MARKS})")
+_COMPANY = re.compile(f"(?:{_CAR_STATE}|{_COLLISION}|{_any_of(*_WORD_LISTS)}|{_CAR}|{_PART}|{_OBJECT}|{_CLOCK}|{_NUMBERS}|{_MARKS})")
 
 
 def is_whole_denial(plain: str, *, is_asked: bool) -> bool:
@@ -139,9 +155,12 @@ def is_whole_denial(plain: str, *, is_asked: bool) -> bool:
     return _is_made_of(plain, denials, (_FILLER,))
 
 
-def is_explained(plain: str) -> bool:
-    """A denial, whomever it covers, beside nothing but harmless wording about the accident."""
-    return _PERSON_HIT.search(plain) is None and _is_made_of(plain, (_ANY_DENIAL,), (_COMPANY,))
+def is_explained(plain: str, *, is_asked: bool) -> bool:
+    """A denial, whomever it covers, beside nothing but harmless wording about the accident. While the question is open, a bare "no" is
+    one too."""
+    if _PERSON_HIT.search(plain) or _ONLY_SOMEBODY.search(plain):
+        return False
+    return _is_made_of(plain, (_ANY_DENIAL, _SHORT_DENIAL) if is_asked else (_ANY_DENIAL,), (_COMPANY,))
 
 
 def _is_made_of(plain: str, needed: tuple[re.Pattern[str], ...], allowed: tuple[re.Pattern[str], ...]) -> bool:
@@ -155,7 +174,7 @@ def _is_made_of(plain: str, needed: tuple[re.Pattern[str], ...], allowed: tuple[
         if end == position:
             return False
         piece = plain[position:end] if denial >= other else ""
-        if piece and denied and piece != denied and _NEGATION.match(piece):
+        if piece and denied and piece != denied and _NEGATION.match(piece) and denied[-1] not in _PARTICLES:
             return False  # a denial of a denial: "没人没受伤"
         is_found, denied, position = is_found or bool(piece), piece, end
     return is_found

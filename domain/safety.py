@@ -54,7 +54,7 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
         injury=verdict,
         is_death=verdict is Verdict.PRESENT and is_death(text),
         is_clear=is_clear,
-        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain)),
+        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain, is_asked=is_asked)),
         hazards=_hazards(text, pending),
     )
 

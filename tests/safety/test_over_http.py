@@ -20,7 +20,7 @@ from wiring.database import Database
 
 pytestmark = [pytest.mark.integration, pytest.mark.security]
 
-SETS = pytest.mark.parametrize("sentences", [load("injury.jsonl")], ids=["own"])
+SETS = pytest.mark.parametrize("sentences", [load("injury.jsonl"), load("second.jsonl")], ids=["first", "second"])
 PLAIN_ACCEPTED = 0.85
 TOGETHER = 16
 
