@@ -224,6 +224,11 @@ _REACH = 40  # characters; the longest pattern that ends at a term is shorter
 
 _SHORT_DENIAL = re.compile(r"(?:没有|没|无|没有的|都没有|没有人|没人|木有|冇|没得|莫得|没有没有|没没)[啊呀哦的了呢嘞哈]*[。.!]?")
 _ANSWER_END = re.compile(r"[,，。.!！;；、~…\n]+")
+# "我没有，对方也没有": each covers one side.
+_SELF_DENIAL = re.compile(r"(?:我|我们|我自己|我这边|我方)(?:也|都|是){0,2}(?:没有|没得|没|冇)(?:受伤|事)?[的啊呀哦了]*")
+_OTHER_DENIAL = re.compile(
+    r"(?:对方|他|她|他们|她们|那边|对面)(?:司机|的人|人)?(?:也|都|是){0,2}(?:没有|没得|没|冇)(?:受伤|事)?[的啊呀哦了]*"
+)
 # "目前没有", "我这边没有", "看起来没有": a denial with a condition on it.
 _HEDGED_DENIAL = re.compile(
     r"^(?!.*(?:电动|摩托|非机动|自行车|电瓶|牌|驾照|保险|争议|喝酒|别的车|其他车|钱|问题))(?:我|我们|我这|暂时|暂|目前|现在|看起来|"
@@ -368,6 +373,10 @@ class _Evidence:
                 self._found.add(Verdict.PRESENT)
             elif _SHORT_DENIAL.fullmatch(part):
                 self._covered.add("all")
+            elif _SELF_DENIAL.fullmatch(part):
+                self._covered.add("self")
+            elif _OTHER_DENIAL.fullmatch(part):
+                self._covered.add("other")
             elif _HEDGED_DENIAL.search(part):
                 self._found.add(Verdict.UNCERTAIN)
 
