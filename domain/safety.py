@@ -9,7 +9,7 @@ from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
 from domain.injury import Verdict, heard, injury, is_death
 from domain.policy import Policy
 from domain.questions import INJURY_QUESTIONS, QuestionId
-from domain.reassurance import is_explained, is_whole_denial
+from domain.reassurance import denies_for_all, is_explained, is_whole_denial
 from domain.roads import names_expressway
 
 _ABOUT_PEOPLE = (HandoffReason.DEATH, HandoffReason.INJURY)
@@ -52,11 +52,14 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
     is_asked, plain = pending in INJURY_QUESTIONS, heard(text)
     is_clear = is_whole_denial(plain, is_asked=is_asked)
     verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
+    explained = is_clear or is_explained(plain, is_asked=is_asked)
+    if verdict is Verdict.NONE and explained and denies_for_all(plain):
+        verdict = Verdict.ABSENT
     return SafetyFinding(
         injury=verdict,
         is_death=verdict is Verdict.PRESENT and is_death(text),
         is_clear=is_clear,
-        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain, is_asked=is_asked)),
+        is_explained=verdict is Verdict.ABSENT and explained,
         hazards=_hazards(text, pending),
     )
 

@@ -20,7 +20,8 @@ from wiring.database import Database
 
 pytestmark = [pytest.mark.integration, pytest.mark.security]
 
-SETS = pytest.mark.parametrize("sentences", [load("injury.jsonl"), load("second.jsonl")], ids=["first", "second"])
+SETS_OF = ("injury", "second", "held_out")
+SETS = pytest.mark.parametrize("sentences", [load(f"{name}.jsonl") for name in SETS_OF], ids=SETS_OF)
 PLAIN_ACCEPTED = 0.85
 TOGETHER = 16
 
