@@ -24,7 +24,12 @@ _MANOEUVRES = {
 CAUSES = (*_MANOEUVRES, "其他")
 _PATTERNS = {label: re.compile(pattern) for label, pattern in _MANOEUVRES.items()}
 _LONG_NUMBER = re.compile(r"[0-9]{6,}|[0-9](?:[ -]?[0-9]){10,}")  # the second: a phone or identity number written in groups
-_FACILITY = re.compile(r"护栏|电线杆|绿化带|路灯|隔离墩")
+_FACILITIES = r"护栏|电线杆|绿化带|路灯|隔离[墩带栏]|信号灯|路牌|指示牌|限高杆|道闸|消防栓|花坛|栅栏|树|柱子|墙"
+_STRUCK = r"(?:撞|碰|蹭|刮|怼|顶|冲|抱)"
+_FACILITY = re.compile(
+    rf"(?<!没有)(?<!没)(?<!差点)(?<!差一点就){_STRUCK}[^,，。没]{{0,6}}(?:{_FACILITIES})|(?:{_FACILITIES})[^,，。]{{0,5}}(?:撞|怼|蹭|"
+    rf"倒了|断了|凹)"
+)
 
 
 def cause_label(text: str) -> str | None:
