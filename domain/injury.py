@@ -19,6 +19,12 @@ class Verdict(StrEnum):
 
 
 _HOMOPHONES = {
+    "收伤": "受伤",
+    "受桑": "受伤",
+    "受shang": "受伤",
+    "么有人": "没有人",
+    "没油人": "没有人",
+    "美有人": "没有人",
     "meiyouren": "没有人",
     "meiyou": "没有",
     "meiren": "没人",
