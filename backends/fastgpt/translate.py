@@ -27,10 +27,9 @@ from domain.transitions import edges_between
 ReplyPart = StageDecided | FormChanged | TextPiece
 
 _DONE = "[DONE]"
-_ESCAPED_SHORTEST_REPEAT = 8  # characters of both halves together: 好的好的 is how people talk
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, which a strict JSON reader refuses when it is alone
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF: a strict JSON reader refuses it when it is alone
+_HALF = re.compile(r"[\ud800-\udfff]")
 _SHORTEST_REPEAT = 8  # characters of both halves together: 好的好的 is how people talk
-_HALF = re.compile("[\ud800-\udfff]")
 _NOTHING: list[ReplyPart] = []  # shared, never changed: most events say nothing
 
 

@@ -347,6 +347,6 @@ def test_an_answer_said_twice_is_served_whole_and_reported(text: str, is_twice: 
 
 def test_a_late_injury_is_the_reason_of_its_handoff(play: Callable[..., Any]) -> None:
     rows = [{"extractResult": {"injured": True}}]
-    _, finished = play(VARIABLES, say("<state>1098</state>转人工"), STOP, event("flowResponses", rows))
+    _, finished = play(VARIABLES, say("<state>0003</state>转人工"), STOP, event("flowResponses", rows))
     assert finished.late == {"ywrysw": True}
     assert finished.reply.handoff_reason is HandoffReason.INJURY
