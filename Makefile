@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench lock golden turn-path clean
+.PHONY: help setup demo test check fix bench lock golden domain-docs turn-path clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(VENV)/installed: requirements-dev.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,6 +40,9 @@ bench: setup ## ratios against the bare upstream, to build/bench.json
 
 golden: setup ## rewrite golden outputs; review the diff like code
 	$(BIN)/python -m pytest -q tests/contract --rewrite-golden
+
+domain-docs: setup ## rewrite docs/domain from the tables; review the diff like code
+	$(BIN)/python -m pytest -q tests/domain/test_published.py --rewrite-golden
 
 turn-path: setup ## page through one turn, file by file
 	@$${PAGER:-less} proxy/routes.py proxy/turn_path.py rollout/routing.py backends/fastgpt/backend.py backends/langgraph/backend.py storage/turns.py proxy/turn_run.py shadow/worker.py

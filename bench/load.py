@@ -8,8 +8,9 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import psutil
 
@@ -18,13 +19,18 @@ ANSWER_SECONDS = 20.0
 _sessions = itertools.count()
 
 
+def fresh_session() -> str:
+    return f"bench-{next(_sessions)}"
+
+
 class WrongAnswer(Exception):
     """A target did not do what it is measured for; the message holds the beginning of what it said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A door to knock at. `body` makes a request of session id and text; `proof` is in every right answer."""
+    """A door to knock at. `body` makes a request of session id and text; `proof` is in every right answer. After so many turns a connection
+    asks for the next session's name."""
 
     name: str
     port: int
@@ -33,6 +39,8 @@ class Target:
     body: Callable[[str, str], bytes]
     proof: bytes
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    next_session: Callable[[], str] = fresh_session
+    turns_per_session: int = TURNS_PER_SESSION
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,6 +52,7 @@ class Load:
     total_ms: list[float] = field(default_factory=list[float])
     first_byte_ms: list[float] = field(default_factory=list[float])  # of the body; of a stream: its first data line
     gap_ms: list[float] = field(default_factory=list[float])  # between two pieces of one body that hold data lines
+    stored_bytes: list[float] = field(default_factory=list[float])  # a turn, one value a cell, where a part asked for it
 
     def add(self, other: "Load") -> None:
         self.elapsed_s += other.elapsed_s
@@ -51,6 +60,7 @@ class Load:
         self.total_ms += other.total_ms
         self.first_byte_ms += other.first_byte_ms
         self.gap_ms += other.gap_ms
+        self.stored_bytes += other.stored_bytes
 
     @property
     def calls(self) -> int:
@@ -68,12 +78,18 @@ class Load:
 async def for_seconds(target: Target, text: str, seconds: float, *, connections: int) -> Load:
     """Closed loop; calls under way at the end are finished and counted. Raises WrongAnswer."""
     until = time.perf_counter() + seconds
-    return await _run(target, text, connections, lambda _: time.perf_counter() < until)
+    return await _run([target] * connections, text, lambda _: time.perf_counter() < until)
 
 
 async def for_calls(target: Target, text: str, calls: int) -> Load:
     """One connection, so many calls. Raises WrongAnswer."""
-    return await _run(target, text, 1, lambda made: made < calls)
+    return await _run([target], text, lambda made: made < calls)
+
+
+async def in_sessions(target: Target, text: str, sessions: Sequence[str], turns: int) -> Load:
+    """So many turns in each of these sessions, one connection each. Raises WrongAnswer."""
+    doors = [replace(target, next_session=partial(str, session)) for session in sessions]
+    return await _run(doors, text, lambda made: made < turns)
 
 
 async def side_by_side(parts: Mapping[str, Callable[[], Awaitable[Load]]], *, times: int, order: random.Random) -> dict[str, Load]:
@@ -85,16 +101,17 @@ async def side_by_side(parts: Mapping[str, Callable[[], Awaitable[Load]]], *, ti
     return loads
 
 
-async def _run(target: Target, text: str, connections: int, may_call: Callable[[int], bool]) -> Load:
-    load = Load()
-    began, cpu_before = time.perf_counter(), cpu_seconds(target.pid)
+async def _run(doors: Sequence[Target], text: str, may_call: Callable[[int], bool]) -> Load:
+    """One connection for each door; all doors are of one process."""
+    load, pid = Load(), doors[0].pid
+    began, cpu_before = time.perf_counter(), cpu_seconds(pid)
     async with asyncio.TaskGroup() as group:
-        for _ in range(connections):
-            group.create_task(_knock(target, text, load, may_call))
+        for door in doors:
+            group.create_task(_knock(door, text, load, may_call))
     load.elapsed_s = time.perf_counter() - began
-    load.cpu_s = cpu_seconds(target.pid) - cpu_before
+    load.cpu_s = cpu_seconds(pid) - cpu_before
     if not load.calls:
-        raise WrongAnswer(f"{target.name}: no call was made")
+        raise WrongAnswer(f"{doors[0].name}: no call was made")
     return load
 
 
@@ -108,8 +125,8 @@ async def _knock(target: Target, text: str, load: Load, may_call: Callable[[int]
     try:
         made, session_id = 0, ""
         while may_call(made):
-            if made % TURNS_PER_SESSION == 0:
-                session_id = f"bench-{next(_sessions)}"
+            if made % target.turns_per_session == 0:
+                session_id = target.next_session()
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await _call(target, target.body(session_id, text), reader, writer, load)

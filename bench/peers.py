@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import aiohttp
 import httpx
@@ -34,8 +33,9 @@ from contract.wire import Profile, chat_answer, done_event, stage_event, text_ev
 from domain.backend_name import BackendName
 from domain.outcome import Outcome, Receipt, Reply
 from domain.plan import Route
+from domain.session import SessionState
 from domain.stages import StageCode
-from domain.turn import Turn, UserMessage
+from domain.turn import InputEvent, Turn, UserMessage
 from storage.engine import open_pool
 from storage.turns import TurnRows
 from wiring.processes import end_with_stdin
@@ -113,7 +113,8 @@ class Peers:
 
     def _route(self, path: str, source: Source, *, is_stored: bool) -> None:
         async def chat(request: Request) -> Response:
-            passed = PassedTurn(_turn(orjson.loads(await request.body())))
+            body = orjson.loads(await request.body())
+            passed = PassedTurn(local_turn(body["sessionId"], body["text"], UserMessage(body["text"])))
             pieces = self._pieces(source, passed, is_stored=is_stored)
             if request.query_params.get("stream") == "true":
                 return StreamingResponse(pieces, media_type="text/event-stream")
@@ -144,29 +145,33 @@ def _answer(passed: PassedTurn) -> bytes:
     )  # fmt: skip
 
 
-def _turn(body: dict[str, Any]) -> Turn:
+def local_turn(session_id: str, text: str, event: InputEvent) -> Turn:
     turn_id = str(uuid.uuid4())
     return Turn(
-        tenant_id="bare", client_id="bare", session_id=body["sessionId"], turn_id=turn_id, event_id=turn_id,
-        text=body["text"], event=UserMessage(body["text"]), received_at=datetime.now(UTC),
+        tenant_id="bare", client_id="bare", session_id=session_id, turn_id=turn_id, event_id=turn_id,
+        text=text, event=event, received_at=datetime.now(UTC),
     )  # fmt: skip
 
 
 def _record(passed: PassedTurn, opened: OpenedSession) -> TurnRecord:
     assert passed.stage is not None
-    turn, stage = passed.turn, passed.stage
-    backend = BackendName.FASTGPT
+    turn, stage, backend = passed.turn, passed.stage, BackendName.FASTGPT
+    outcome = Outcome(
+        backend=backend,
+        reply=Reply(stage=stage, text="".join(passed.text), patch=PATCH),
+        receipt=Receipt(backend=backend, build="bare", turn_id=turn.turn_id),
+    )
+    return local_record(turn, opened, outcome, replace(opened.state.with_form(PATCH), stage=stage))
+
+
+def local_record(turn: Turn, opened: OpenedSession, outcome: Outcome, after: SessionState) -> TurnRecord:
     return TurnRecord(
         turn=turn,
         before=opened.state,
-        after=replace(opened.state.with_form(PATCH), stage=stage),
-        outcome=Outcome(
-            backend=backend,
-            reply=Reply(stage=stage, text="".join(passed.text), patch=PATCH),
-            receipt=Receipt(backend=backend, build="bare", turn_id=turn.turn_id),
-        ),
-        pin=opened.pin or Pin(backend=backend, reason="default", plan_version=1, bucket=0, is_sampled=False),
-        route=Route(backend=backend, reason="default", plan_version=1, bucket=0),
+        after=after,
+        outcome=outcome,
+        pin=opened.pin or Pin(backend=outcome.backend, reason="default", plan_version=1, bucket=0, is_sampled=False),
+        route=Route(backend=outcome.backend, reason="default", plan_version=1, bucket=0),
         lease=opened.lease,
     )
 

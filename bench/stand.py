@@ -8,6 +8,7 @@ import asyncio
 import json
 import os
 import secrets
+import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -19,6 +20,9 @@ import psutil
 
 from bench.load import Target
 from bench.peers import completion_body
+from bench.sessions import PHOTO_TAKEN, PHOTOS, names, seed
+from bench.upstream import INSTANT, SLOW
+from domain.backend_name import BackendName
 from domain.plan import PPM
 from proxy.auth.api_key import new_key
 from storage.clients import add_client
@@ -35,11 +39,20 @@ START_SECONDS = 60.0
 COMPLETIONS = "/api/v1/chat/completions"
 SERVER_CORE, LOAD_CORE = 0, 1
 PLAIN, SAMPLED = "bench-plain", "bench-sampled"  # clients: never and always in the shadow sample
+SEEDS = {
+    "photo": BackendName.LANGGRAPH,
+    "talk": BackendName.LANGGRAPH,
+    "young": BackendName.LANGGRAPH,
+    "aged": BackendName.LANGGRAPH,
+    "graph-info": BackendName.LANGGRAPH,
+    "info": BackendName.FASTGPT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stand:
-    """`proxy` and `sampled` are the same process, called by two clients."""
+    """`proxy` and `sampled` are the same process, called by two clients. `photo` and `talk` are turns of the graph; a peer's fields begin
+    with `bare_`."""
 
     direct: Target
     httpx: Target
@@ -47,6 +60,18 @@ class Stand:
     stored: Target
     proxy: Target
     sampled: Target
+    photo: Target
+    bare_photo: Target
+    saved_photo: Target
+    stock_photo: Target
+    talk: Target
+    bare_talk: Target
+    get_info: Target
+    bare_get_info: Target
+    set_info: Target
+    bare_set_info: Target
+    graph_set_info: Target
+    app_dsn: str
     shadow_pid: int
 
     def let_shadow_work(self) -> None:
@@ -85,11 +110,15 @@ async def _start(children: Children, database: Database, profile_to: Path | None
     upstream = await children.start("upstream", "bench.upstream")
     upstream_url = f"http://127.0.0.1:{upstream['port']}"
     peers = await children.start("peers", "bench.peers", env={"BENCH_DSN": database.app_dsn, "BENCH_UPSTREAM": upstream_url})
+    local_peers = await children.start("local-peers", "bench.local_peers", env={"BENCH_DSN": database.app_dsn})
+    for tenant in ("bare", PLAIN):
+        for prefix, backend in SEEDS.items():
+            await seed(database.migrator_dsn, tenant=tenant, prefix=prefix, backend=backend)
     env = _environment(database, upstream_url)
     plain, sampled = await _make_clients(database, env["ZNJJ_AUTH__KEY_PEPPER"])
     proxy_pid, proxy_port = await _start_proxy(children, env, profile_to)
-    shadow = await children.run("shadow-worker", "cli.main", "shadow-worker", env=env)
-    _pin(SERVER_CORE, peers["pid"], proxy_pid)
+    shadow = await children.run("shadow-worker", "cli.main", "shadow-worker", env=env | {"ZNJJ_LLM__MODEL": SLOW})
+    _pin(SERVER_CORE, peers["pid"], local_peers["pid"], proxy_pid)
     _pin(LOAD_CORE, upstream["pid"], os.getpid())
 
     def peer(name: str) -> Target:
@@ -98,6 +127,7 @@ async def _start(children: Children, database: Database, profile_to: Path | None
     proxy = Target(
         name="proxy", port=proxy_port, pid=proxy_pid, path="/chat", body=_turn_body, proof=b'"code":"200"', headers={"X-API-Key": plain}
     )
+    bare = Target(name="bare", port=local_peers["port"], pid=local_peers["pid"], path="/graph/chat", body=_turn_body, proof=b'"code":"200"')
     return Stand(
         direct=Target(
             name="direct",
@@ -112,8 +142,39 @@ async def _start(children: Children, database: Database, profile_to: Path | None
         stored=peer("stored"),
         proxy=proxy,
         sampled=replace(proxy, name="sampled", headers={"X-API-Key": sampled}),
+        photo=_photo(proxy),
+        bare_photo=_photo(bare),
+        saved_photo=_photo(replace(bare, name="saved", path="/saved/chat"), first=1000),
+        stock_photo=_photo(replace(bare, name="stock", path="/stock/chat"), first=2000),
+        talk=_talk(proxy),
+        bare_talk=_talk(bare),
+        get_info=_get_info(proxy),
+        bare_get_info=_get_info(bare),
+        set_info=_set_info(proxy, "info"),
+        bare_set_info=_set_info(bare, "info"),
+        graph_set_info=_set_info(proxy, "graph-info"),
+        app_dsn=database.app_dsn,
         shadow_pid=shadow.pid,
     )
+
+
+def _photo(door: Target, *, first: int = 0) -> Target:
+    """Doors of one process take their sessions from different places."""
+    return replace(
+        door, name=f"{door.name} photo", body=_photo_body, proof=PHOTO_TAKEN, next_session=names("photo", first), turns_per_session=PHOTOS
+    )
+
+
+def _talk(door: Target) -> Target:
+    return replace(door, name=f"{door.name} talk", proof=b'"nextStageCode":"2011"', next_session=names("talk"))
+
+
+def _get_info(door: Target) -> Target:
+    return replace(door, name=f"{door.name} get_info", path="/get_info", body=_get_body, proof=b'"value":', next_session=names("info"))
+
+
+def _set_info(door: Target, prefix: str) -> Target:
+    return replace(door, name=f"{door.name} set_info", path="/set_info", body=_set_body, next_session=names(prefix))
 
 
 async def _start_proxy(children: Children, env: dict[str, str], profile_to: Path | None) -> tuple[int, int]:
@@ -131,8 +192,21 @@ def _turn_body(session_id: str, text: str) -> bytes:
     return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True})
 
 
+def _photo_body(session_id: str, text: str) -> bytes:
+    """Named, as apps name their events: unnamed photos in quick succession count as one."""
+    return orjson.dumps({"sessionId": session_id, "text": text, "needFormUpdate": True, "eventId": str(uuid.uuid4())})
+
+
+def _get_body(session_id: str, key: str) -> bytes:
+    return orjson.dumps({"sessionId": session_id, "key": key})
+
+
+def _set_body(session_id: str, cause: str) -> bytes:
+    return orjson.dumps({"sessionId": session_id, "key": "sgyy", "value": orjson.dumps(cause).decode()})
+
+
 def _environment(database: Database, upstream_url: str) -> dict[str, str]:
-    """Everything else as shipped. The proxy and the shadow share one upstream, whose chat model is the slow part of it."""
+    """Everything else as shipped. The proxy and the shadow share one upstream, and ask different chat models there."""
     return {
         "ZNJJ_DATABASE__DSN": database.app_dsn,
         "ZNJJ_DATABASE__MIGRATOR_DSN": database.migrator_dsn,
@@ -145,7 +219,7 @@ def _environment(database: Database, upstream_url: str) -> dict[str, str]:
         "ZNJJ_FASTGPT__CHAT_SECRET": secrets.token_urlsafe(32),
         "ZNJJ_LLM__BASE_URL": f"{upstream_url}/v1",
         "ZNJJ_LLM__API_KEY": "bench",
-        "ZNJJ_LLM__MODEL": "slow",
+        "ZNJJ_LLM__MODEL": INSTANT,
     }
 
 
@@ -160,7 +234,7 @@ async def _make_clients(database: Database, pepper: str) -> tuple[str, str]:
             client_id=client_id,
             key_id=made.key_id,
             credential_hash=made.secret_hash,
-            scopes=["chat:write"],
+            scopes=["chat:write", "session:read", "session:write"],
             profile={},
         )
         keys[client_id] = made.key

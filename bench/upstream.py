@@ -1,4 +1,4 @@
-"""A canned upstream as a process: FastGPT's completions route in the bytes of 4.11.1, and a slow chat model beside it.
+"""A canned upstream as a process: FastGPT's completions route in the bytes of 4.11.1, and two chat models beside it.
 
 A protocol on one loop that parses no more of a request than its length and one word of its text, so that it is never what a measurement
 waits for. The word decides the answer: SHORT and BURST come in one go, PACED at a model's rhythm. It keeps nothing and checks no key.
@@ -16,6 +16,7 @@ from typing import cast
 
 import orjson
 
+from bench.sessions import QUESTION_REPLY
 from cli.loop import run
 from wiring.processes import end_with_stdin
 
@@ -25,7 +26,8 @@ PACED = "请慢慢说明全部步骤"
 PATCH: Mapping[str, bool | int | str] = {"ywrysw": False, "sfsgxc": True, "jdcsl": 2, "sgyy": "追尾"}  # what every answer knows
 CHUNKS = 60  # text chunks of BURST and PACED
 PACE_SECONDS = 0.002
-MODEL_SECONDS = 1.0  # how long the chat model thinks before it answers
+SLOW, INSTANT = "model-slow", "model-instant"  # the chat models, by name
+MODEL_SECONDS = 1.0  # how long the slow one thinks before it answers
 
 _HEAD = (
     b"HTTP/1.1 200 OK\r\nX-Frame-Options: DENY\r\nX-Content-Type-Options: nosniff\r\nX-XSS-Protection: 1; mode=block\r\n"
@@ -107,14 +109,14 @@ _BEGINNING, _END = _beginning(), _end()
 _SHORT_ANSWER = b"".join((_BEGINNING, *_TEXTS, _END))
 _BURST_ANSWER = b"".join((_BEGINNING, *_LONG, _END))
 _PACED_ANSWER = (_BEGINNING + _LONG[0], *_LONG[1:], _END)
-_MODEL_ANSWER = b"".join(
-    (
-        _HEAD,
-        *(_write(b"data: %b\n\n" % _delta(text, finish)) for text, finish in (("<state>1002</state>请问车牌号？", None), ("", "stop"))),
-        _write(b"data: [DONE]\n\n"),
-        b"0\r\n\r\n",
-    )
-)
+
+
+def _model_answer(text: str) -> bytes:
+    parts = (_write(b"data: %b\n\n" % _delta(part, finish)) for part, finish in ((text, None), ("", "stop")))
+    return b"".join((_HEAD, *parts, _write(b"data: [DONE]\n\n"), b"0\r\n\r\n"))
+
+
+_SLOW_ANSWER, _INSTANT_ANSWER = _model_answer("<state>1002</state>请问车牌号？"), _model_answer(QUESTION_REPLY)
 
 
 class _Connection(asyncio.Protocol):
@@ -141,7 +143,10 @@ class _Connection(asyncio.Protocol):
 
     def _answer(self, head: bytes, body: bytes) -> None:
         if head.startswith(b"POST /v1/"):
-            self._loop.call_later(MODEL_SECONDS, self._say, _MODEL_ANSWER)
+            if INSTANT.encode() in body:
+                self._say(_INSTANT_ANSWER)
+            else:
+                self._loop.call_later(MODEL_SECONDS, self._say, _SLOW_ANSWER)
         elif not head.startswith(b"POST /api/v1/chat/completions"):
             self._say(_NOT_FOUND)
         elif PACED.encode() in body:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from cli.exit_codes import Exit
 from cli.output import console, print_json
@@ -25,28 +26,41 @@ def doctor(*, json: bool = False) -> int:
     settings = Settings()
     with open_database(settings) as database:
         found = asyncio.run(_examine(settings, database))
+    problems = {name: one.problem for name, one in found.items()}
     if json:
         print_json(
-            {"schema_version": 1, "ok": not any(found.values()), "checks": {name: problem or "ok" for name, problem in found.items()}}
+            {
+                "schema_version": 1,
+                "ok": not any(problems.values()),
+                "checks": {name: problem or "ok" for name, problem in problems.items()},
+                "serving": {name: one.what for name, one in found.items() if one.what},
+            }
         )
     else:
-        for name, problem in found.items():
-            console.print(f"[red]✗[/] {name}: {problem}" if problem else f"[green]✓[/] {name}", highlight=False)
-    return Exit.FAILED if any(found.values()) else Exit.OK
+        for name, one in found.items():
+            told = f" ({one.what})" if one.what else ""
+            console.print(f"[red]✗[/] {name}{told}: {one.problem}" if one.problem else f"[green]✓[/] {name}{told}", highlight=False)
+    return Exit.FAILED if any(problems.values()) else Exit.OK
 
 
-async def _examine(settings: Settings, database: Database) -> dict[str, str | None]:
-    found: dict[str, str | None] = {"settings": None}
+@dataclass(frozen=True, slots=True)
+class _Found:
+    problem: str | None
+    what: str = ""  # what was looked at, when its name does not say it
+
+
+async def _examine(settings: Settings, database: Database) -> dict[str, _Found]:
+    found = {"settings": _Found(None)}
     roles = {"app": database.app_dsn, "shadow": database.shadow_dsn, "reader": database.reader_dsn, "migrator": database.migrator_dsn}
     for name, dsn in roles.items():
-        found[f"database as {name}"] = await _problem(lambda dsn=dsn: check_connection(dsn))
-    found["rollout plan"] = await _problem(lambda: _plan(database))
+        found[f"database as {name}"] = _Found(await _problem(lambda dsn=dsn: check_connection(dsn)))
+    found["rollout plan"] = _Found(await _problem(lambda: _plan(database)))
     try:
         async with open_backends(settings, database, SystemClock(), "live") as backends:
             for name, backend in backends.items():
-                found[f"backend {name}"] = await backend.probe()
+                found[f"backend {name}"] = _Found(await backend.probe(), backend.describe())
     except MissingSetting as error:
-        found["backends"] = str(error)
+        found["backends"] = _Found(str(error))
     return found
 
 

@@ -5,16 +5,8 @@ import sys
 from cyclopts import App
 from pydantic import ValidationError
 
-from cli.client import app as client
-from cli.demo import demo
-from cli.doctor import doctor
 from cli.exit_codes import Exit
-from cli.migrate import migrate
 from cli.output import complain, console
-from cli.report import app as report
-from cli.rollout import app as rollout
-from cli.serve import serve
-from cli.shadow_worker import shadow_worker
 from domain.errors import StoreUnavailable
 from domain.plan import InvalidPlan, PlanConflict
 from storage.engine import DATABASE_ERRORS
@@ -24,14 +16,23 @@ from wiring.database import MissingDsn
 app = App(
     name="crossfade", help="Move a live, stateful LLM chat service from one backend to another, and prove every step.", console=console
 )
-app.command(serve)
-app.command(shadow_worker)
-app.command(migrate)
-app.command(rollout)
-app.command(report)
-app.command(client)
-app.command(doctor)
-app.command(demo)
+# By name, so that a command loads what it needs and no more: some of them bring LangGraph or a web server.
+_COMMANDS = {
+    "serve": ("cli.serve:serve", "Serve /chat, /set_info, /get_info and /health until stopped."),
+    "shadow-worker": (
+        "cli.shadow_worker:shadow_worker",
+        "Replay sampled turns on the other backend and store what differs.",
+    ),
+    "migrate": ("cli.migrate:migrate", "Bring the database to the newest schema. Safe to repeat."),
+    "rollout": ("cli.rollout:app", "Who is served by which backend."),
+    "report": ("cli.report:app", "What the shadow found."),
+    "client": ("cli.client:app", "Partner teams and their API keys."),
+    "doctor": ("cli.doctor:doctor", "Check settings, database, roles, plan and both backends; say what is wrong in words."),
+    "eval": ("cli.eval:evaluate", "Ask whether the configured model is good enough; exit 0 only if every threshold holds."),
+    "demo": ("cli.demo:demo", "Start everything with simulators, play partners' conversations, and show what the shadow finds."),
+}
+for _name, (_target, _help) in _COMMANDS.items():
+    app.command(_target, name=_name, help=_help)
 
 
 def run() -> None:

@@ -52,6 +52,10 @@ class Backend(Protocol):
         """None when the backend can serve, its upstream included, else why not, in words for an operator."""
         ...
 
+    def describe(self) -> str:
+        """What serves, in words for an operator: address without secrets, model, wording and rules."""
+        ...
+
     async def aclose(self) -> None: ...
 
 
@@ -130,6 +134,11 @@ class TurnStore(Protocol):
 
     async def release(self, turn: Turn, lease: str) -> None:
         """Give the lease back without a change. Best effort: an unreleased lease expires."""
+        ...
+
+    async def acknowledge(self, turn: Turn, lease: str, *, idempotency_key: str, request_hash: bytes, stored_reply: dict[str, Any]) -> None:
+        """Give the lease back without a change, and keep the reply for a retry with the same key. Raises as commit does; the lease may
+        then still be held."""
         ...
 
     async def fail(self, turn: Turn, outcome: Outcome, *, opened: OpenedSession, pin: Pin, route: Route, cancelled: bool) -> None:

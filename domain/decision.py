@@ -14,14 +14,16 @@ from domain.handoff_reason import HandoffReason, default_reason
 from domain.injury import Verdict
 from domain.questions import QuestionId, next_question
 from domain.roads import EXPRESSWAY, names_expressway
+from domain.rules.cause import names_facility
 from domain.safety import SafetyFinding, detect
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, Speech, handoff_speech, question_line, terminal_speech
 from domain.stages import STAGES, Phase, StageCode
 from domain.transitions import Guard, Trigger, next_photo_step
-from domain.turn import NoResponse, PhotoCompleted, PhotoRecognitionFailed, SetInfo, Turn, UserMessage
+from domain.turn import NoResponse, PhotoCompleted, PhotoRecognitionFailed, SessionStarted, SetInfo, Turn, UserMessage
 
 PHOTO_PHASES = (Phase.SINGLE_VEHICLE_PHOTO, Phase.TWO_VEHICLE_PHOTO)
+PHOTO_INTERVAL_MS = 1500
 _AFTER_COLLECTION = (*PHOTO_PHASES, Phase.PARTY_VERIFICATION)
 
 
@@ -84,11 +86,15 @@ def decide_event(session: SessionState, turn: Turn) -> Decision:
         case NoResponse():
             return _after_silence(session, stage, turn)
         case PhotoCompleted(step) if step in (None, stage) and STAGES[stage].phase in PHOTO_PHASES:
+            if step is None and _is_double_tap(session, turn):
+                return replace(stay(session, counted(session, turn, moved=False), Trigger.NOOP), notes=("photo_double_tap",))
             return _after_photo(session, stage, turn)
         case PhotoRecognitionFailed(_, reason) if STAGES[stage].phase in PHOTO_PHASES:
             return _after_failed_photo(session, stage, turn, reason)
-        case _:
+        case SessionStarted():
             return stay(session, counted(session, turn, moved=False), Trigger.NOOP)
+        case _:
+            return replace(stay(session, counted(session, turn, moved=False), Trigger.NOOP), notes=("event_out_of_phase",))
 
 
 def decide_handoff(session: SessionState, turn: Turn, finding: SafetyFinding, *, wants_person: bool) -> Decision:
@@ -116,7 +122,7 @@ def decide_terminal(session: SessionState, stage: StageCode, finding: SafetyFind
 def decide_outside_write(session: SessionState, turn: Turn) -> Decision:
     """/set_info: no words. Raises UnknownField, FieldError (domain/fields.py)."""
     assert isinstance(turn.event, SetInfo)
-    after = external_update(session, turn.event.key, turn.event.value, turn.received_at)
+    after = external_update(session, turn.event.key, turn.event.value, turn.received_at, turn.policy)
     return Decision(stage=after.stage or StageCode.NOT_READY, form=after.form, dialogue=after.dialogue, trigger=Trigger.SET_INFO)
 
 
@@ -135,6 +141,14 @@ def warned(decision: Decision, session: SessionState, turn: Turn) -> Decision:
         return decision
     dialogue = replace(decision.dialogue, warned_of=(*decision.dialogue.warned_of, EXPRESSWAY))
     return replace(decision, dialogue=dialogue, lead=(Line(EXPRESSWAY), *decision.lead))
+
+
+def tags_of(session: SessionState, turn: Turn) -> tuple[str, ...]:
+    """What a message of an open conversation is about, besides its facts: public property that was hit has an owner to be told."""
+    event = turn.event
+    if not isinstance(event, UserMessage) or session.is_terminal:
+        return ()
+    return ("facility_damage",) if names_facility(event.text) else ()
 
 
 def stay(session: SessionState, dialogue: Dialogue, trigger: Trigger, *lead: Line, form: Form | None = None) -> Decision:
@@ -157,10 +171,16 @@ def ended(
 
 def _after_silence(session: SessionState, stage: StageCode, turn: Turn) -> Decision:
     dialogue = counted(session, turn, moved=False)
-    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
+    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at, policy=turn.policy)
     if holds(Guard.NO_REPLY_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_NO_REPLY, (HandoffReason.NO_RESPONSE,), Trigger.NO_REPLY)
     return stay(session, dialogue, Trigger.NO_REPLY, Line("no_reply"))
+
+
+def _is_double_tap(session: SessionState, turn: Turn) -> bool:
+    """A photo that nothing tells apart from the one just taken: one finger too many, or a client that tries again without a key."""
+    last_ms = session.dialogue.last_photo_at_ms
+    return last_ms is not None and not turn.is_named and 0 <= int(turn.received_at.timestamp() * 1000) - last_ms < PHOTO_INTERVAL_MS
 
 
 def _after_photo(session: SessionState, stage: StageCode, turn: Turn) -> Decision:
@@ -177,7 +197,7 @@ def _after_photo(session: SessionState, stage: StageCode, turn: Turn) -> Decisio
 
 def _after_failed_photo(session: SessionState, stage: StageCode, turn: Turn, reason: str) -> Decision:
     dialogue = counted(session, turn, moved=False)
-    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at)
+    situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at, policy=turn.policy)
     if holds(Guard.PHOTO_FAIL_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_PHOTO_FAILED, (HandoffReason.PHOTO_FAILED,), Trigger.PHOTO_FAIL)
     decision = stay(session, replace(dialogue, alarms=detect(reason, None).reasons), Trigger.PHOTO_FAIL)

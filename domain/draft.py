@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from domain.answers import is_ready
 from domain.decision import PHOTO_PHASES, Decision, asked, ended, stay
@@ -16,7 +17,10 @@ from domain.guards import UNCLEAR_LIMIT, Guard, Situation, holds
 from domain.handoff_reason import HandoffReason
 from domain.hazards import QUESTION_REASONS
 from domain.injury import Verdict
-from domain.questions import HAZARD_QUESTIONS, QuestionId, fields_of, summary_of
+from domain.questions import HAZARD_QUESTIONS, QuestionId, confirmation_of, fields_of, summary_of
+from domain.rules.accident_time import time_from_wire
+from domain.rules.plate import ORDINARY_TYPE
+from domain.rules.reporter import DRIVER
 from domain.safety import SafetyFinding
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, question_line
@@ -24,6 +28,7 @@ from domain.stages import STAGES, StageCode
 from domain.transitions import DOUBLE_STEPS, SINGLE_STEPS, Trigger
 from domain.turn import Turn, UserMessage
 
+SAME_TIME = timedelta(minutes=30)
 _SAFETY_CONFIRMATIONS = frozenset({QuestionId.CONFIRM_INJURY, *HAZARD_QUESTIONS})
 
 
@@ -90,7 +95,7 @@ def merged(session: SessionState, extraction: Extraction) -> tuple[Form, Dialogu
         if form.get(key) in (None, value) or _may_replace(key, value, session, extraction):
             form[key] = value
             candidates.pop(key, None)
-        elif key == "jdcsl" or key.startswith("hphm"):
+        elif _contradicts(key, value, form[key]):
             candidates[key] = value
     candidates |= {key: value for key, value in extraction.candidates.items() if form.get(key) != value}
     partials = {**dialogue.partials, **extraction.partials}
@@ -99,6 +104,13 @@ def merged(session: SessionState, extraction: Extraction) -> tuple[Form, Dialogu
     outdated = {summary_of(FIELDS[key].party) for key in changed if FIELDS[key].party}
     kept = tuple(question for question in confirmed if question not in outdated)
     return in_order(form), replace(dialogue, candidates=candidates, partials=partials, confirmed=kept)
+
+
+def _contradicts(key: str, value: FieldValue, known: FieldValue) -> bool:
+    """A statement that has to be asked about. A time said twice ("ten minutes ago", and again later) drifts; that is no contradiction."""
+    if key == "sgfssj":
+        return abs(time_from_wire(str(value)) - time_from_wire(str(known))) > SAME_TIME
+    return confirmation_of(key) is not None
 
 
 def _apply_verdict(
@@ -113,7 +125,13 @@ def _apply_verdict(
         return
     for key in fields_of(pending):
         value = candidates.pop(key, None)
-        if extraction.verdict and value is not None:
+        if value is None:
+            continue
+        if pending == QuestionId.CONFIRM_BJRJS:  # it asks whether the speaker drove, whatever the new role is
+            value = DRIVER if extraction.verdict else value
+            if value != DRIVER or extraction.verdict:
+                form[key] = value
+        elif extraction.verdict:
             form.update(derive(key, value, form))
 
 
@@ -122,6 +140,8 @@ def _may_replace(key: str, value: FieldValue, session: SessionState, extraction:
     decides which photos are taken, so once they have begun it always waits for a "yes"."""
     if key in ("ywfjdc", "ywmtc") and value is True:
         return True
+    if key.startswith("hpzl") and session.form.get(key) == ORDINARY_TYPE:
+        return True  # assumed until somebody names it
     if key in fields_of(session.dialogue.pending_question):
         return True
     return extraction.is_correction and not (key == "jdcsl" and session.phase in PHOTO_PHASES)
@@ -143,8 +163,11 @@ def _settled(draft: Draft) -> Decision | None:
     """What needs no model: a doubt about safety, a fact that needs a person, a changed number of vehicles, digits in pieces."""
     if draft.finding.question is not None:
         return safety_question(draft, draft.finding.question)
+    if draft.extraction.obstacle is not None:
+        reasons = (draft.extraction.obstacle,)
+        return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, reasons, Trigger.NL)
     changed = draft.changed()
-    reason = ineligible(draft.form, draft.turn.received_at, changed)
+    reason = ineligible(draft.form, draft.turn.received_at, changed, draft.turn.policy)
     # An old accident endangers nobody: the model still reads the rest of the message for the record, and judge() hands it over then.
     if reason is not None and reason is not HandoffReason.STALE_ACCIDENT:
         return ended(draft.session, draft.dialogue, draft.form, StageCode.HANDOFF_COMPLEX, (reason,), Trigger.NL)
@@ -161,15 +184,18 @@ def safety_question(draft: Draft, question: QuestionId) -> Decision:
 
 def _other_photos(draft: Draft) -> Decision:
     """The number of vehicles was corrected after the photos had begun: start the other series, or ask what is missing now."""
-    situation = Situation(stage=draft.stage, form=draft.form, dialogue=draft.dialogue, now=draft.turn.received_at)
+    situation = Situation(stage=draft.stage, form=draft.form, dialogue=draft.dialogue, now=draft.turn.received_at, policy=draft.turn.policy)
     if holds(Guard.SINGLE, situation):
         stage = SINGLE_STEPS[0]
     elif holds(Guard.DOUBLE, situation):
         stage = DOUBLE_STEPS[0]
+    elif draft.stage in (SINGLE_STEPS[0], DOUBLE_STEPS[0]) and holds(Guard.COLLECTION_INCOMPLETE, situation):
+        stage = StageCode.COLLECTING
     else:
         return stay(draft.session, draft.dialogue, Trigger.NL, form=draft.form)
     dialogue = asked(replace(draft.dialogue, photo_failures={}), stage, draft.form)
-    return Decision(stage=stage, form=draft.form, dialogue=dialogue, trigger=Trigger.FACT_CHANGED, speech=(Line(stage),))
+    line = question_line(dialogue.pending_question, stage, draft.form, dialogue)
+    return Decision(stage=stage, form=draft.form, dialogue=dialogue, trigger=Trigger.FACT_CHANGED, speech=(line,))
 
 
 def _dictated(draft: Draft) -> Decision | None:

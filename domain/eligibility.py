@@ -1,7 +1,7 @@
 """Which facts take a case out of the online flow, and under which reason. A table: the first rule that holds is the reason.
 
-Conservative by default; a rule is one line. `changed` limits the question to rules about those fields, so that only a new fact moves a
-conversation (a fact that was already there has moved it before).
+Conservative by default (domain/policy.py says what a deployment may admit); a rule is one line. `changed` limits the question to rules
+about those fields, so that only a new fact moves a conversation (a fact that was already there has moved it before).
 """
 
 from collections.abc import Callable, Iterable
@@ -9,53 +9,57 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain.handoff_reason import HandoffReason
+from domain.policy import CAREFUL, Policy
 from domain.rules.accident_time import time_from_wire
 from domain.rules.identity_number import age_on
 from domain.rules.plate_type import MOTORCYCLE_TYPES, ONLINE_TYPES, UNPLATED_TYPES
 from domain.session import Form
 
-MAX_AGE = timedelta(hours=24)
 ADULT_AGE_YEARS = 18
+_HEAVY_TYPES = frozenset({"01", "15"})
+Broken = Callable[[Form, datetime, Policy], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class EligibilityRule:
     reason: HandoffReason
     fields: tuple[str, ...]
-    is_broken: Callable[[Form, datetime], bool]
+    is_broken: Broken
 
 
-def is_stale(form: Form, now: datetime) -> bool:
+def is_stale(form: Form, now: datetime, policy: Policy = CAREFUL) -> bool:
     """The accident is known to be longer ago than the online flow allows; to the minute, the limit itself is still fine."""
     when = form.get("sgfssj")
-    return isinstance(when, str) and now.replace(second=0, microsecond=0) - time_from_wire(when) > MAX_AGE
+    limit = timedelta(hours=policy.max_age_hours)
+    return isinstance(when, str) and now.replace(second=0, microsecond=0) - time_from_wire(when) > limit
 
 
-def _is(key: str, *values: object) -> Callable[[Form, datetime], bool]:
-    def check(form: Form, now: datetime) -> bool:
+def _is(key: str, *values: object) -> Broken:
+    def check(form: Form, now: datetime, policy: Policy) -> bool:
         return any(form.get(key) is value for value in values)
 
     return check
 
 
-def _no_vehicle(form: Form, now: datetime) -> bool:
+def _no_vehicle(form: Form, now: datetime, policy: Policy) -> bool:
     return form.get("jdcsl") == 0
 
 
-def _too_many(form: Form, now: datetime) -> bool:
+def _too_many(form: Form, now: datetime, policy: Policy) -> bool:
     count = form.get("jdcsl")
     return isinstance(count, int) and count > 2
 
 
-def _type_in(types: frozenset[str]) -> Callable[[Form, datetime], bool]:
-    return lambda form, now: any(form.get(key) in types for key in _TYPES)
+def _type_in(types: frozenset[str]) -> Broken:
+    return lambda form, now, policy: any(form.get(key) in types for key in _TYPES)
 
 
-def _special(form: Form, now: datetime) -> bool:
-    return any(form.get(key) is not None and form.get(key) not in ONLINE_TYPES for key in _TYPES)
+def _special(form: Form, now: datetime, policy: Policy) -> bool:
+    online = ONLINE_TYPES | _HEAVY_TYPES if policy.heavy_vehicles else ONLINE_TYPES
+    return any(form.get(key) is not None and form.get(key) not in online for key in _TYPES)
 
 
-def _is_minor(form: Form, now: datetime) -> bool:
+def _is_minor(form: Form, now: datetime, policy: Policy) -> bool:
     when = form.get("sgfssj")
     day = time_from_wire(when) if isinstance(when, str) else now
     return any(isinstance(number := form.get(key), str) and age_on(number, day) < ADULT_AGE_YEARS for key in _IDENTITIES)
@@ -80,10 +84,11 @@ ELIGIBILITY: tuple[EligibilityRule, ...] = (
 )
 
 
-def ineligible(form: Form, now: datetime, changed: Iterable[str] | None = None) -> HandoffReason | None:
+def ineligible(form: Form, now: datetime, changed: Iterable[str] | None = None, policy: Policy = CAREFUL) -> HandoffReason | None:
     """Why the case needs a person; None when nothing known says so."""
     about = None if changed is None else set(changed)
     for rule in ELIGIBILITY:
-        if (about is None or about.intersection(rule.fields)) and rule.is_broken(form, now):
+        is_asked = rule.reason not in policy.admits and (about is None or about.intersection(rule.fields))
+        if is_asked and rule.is_broken(form, now, policy):
             return rule.reason
     return None

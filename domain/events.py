@@ -10,7 +10,7 @@ from domain.rules.wording import NUMERAL, ascii_digits, normal, numeral
 from domain.stages import StageCode
 from domain.turn import InputEvent, NoResponse, PhotoCompleted, PhotoRecognitionFailed, SessionStarted, UserMessage
 
-_BRACKETED = re.compile(r"[【\[〔〖「『(（<《]\s*(?P<inside>.*?)\s*[】\]〕〗」』)）>》][。.!！~\s]*", re.DOTALL)
+_OPENING, _CLOSING, _AFTER_CLOSING = "【[〔〖「『(（<《", "】]〕〗」』)）>》", "。.!！~ "
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{NUMERAL})"
 _PHOTO_DONE = re.compile(r"(?:用户|客户端)?已?(?:拍摄|拍照片|拍照)已?(?:完成|成功|完毕)(?:[:：,，]?(?P<step>2[0-9]{3}))?")
 _PHOTO_FAILED = re.compile(
@@ -41,16 +41,23 @@ def event_from_text(text: str) -> InputEvent:
     folded = normal(text)
     if not folded:
         return SessionStarted()
-    match = _BRACKETED.fullmatch(folded)
-    if match is None:
+    inside = _inside(folded)
+    if inside is None:
         return UserMessage(text)
-    return _event(match["inside"]) or UserMessage(match["inside"] or text)
+    return _event(inside) or UserMessage(inside or text)
 
 
 def is_unrecognised_event(text: str) -> bool:
     """A bracketed text that talks like an event and is none: worth counting, a client may have invented a variant."""
-    match = _BRACKETED.fullmatch(normal(text))
-    return match is not None and _event(match["inside"]) is None and _EVENT_WORDS.search(match["inside"]) is not None
+    inside = _inside(normal(text))
+    return inside is not None and _event(inside) is None and _EVENT_WORDS.search(inside) is not None
+
+
+def _inside(folded: str) -> str | None:
+    """What stands in the brackets of a text that is one bracketed string as a whole, full stops after it apart; None for any other."""
+    body = folded.rstrip(_AFTER_CLOSING)
+    is_bracketed = len(body) > 1 and body[0] in _OPENING and body[-1] in _CLOSING
+    return body[1:-1].strip() if is_bracketed else None
 
 
 def _event(inside: str) -> InputEvent | None:

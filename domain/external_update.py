@@ -5,13 +5,14 @@ from datetime import datetime
 
 from domain.eligibility import ineligible
 from domain.fields import FIELDS, accept, derive, in_order, require_consistent
+from domain.policy import CAREFUL, Policy
 from domain.questions import fields_of, summary_of
 from domain.safety import detect
 from domain.session import FieldValue, SessionState, patch_between
 from domain.stages import StageCode
 
 
-def external_update(session: SessionState, key: str, value: object, now: datetime) -> SessionState:
+def external_update(session: SessionState, key: str, value: object, now: datetime, policy: Policy = CAREFUL) -> SessionState:
     """The session after the write; the very same object when nothing changes.
 
     None clears. A finished conversation takes the value and keeps its stage; a fact that rules out the online flow moves every other
@@ -19,7 +20,7 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
     as a candidate, so that verification reads it back.
     Raises UnknownField, FieldError (domain/fields.py).
     """
-    accepted = accept(key, value, now)
+    accepted = accept(key, value, now, session.form)
     changes = derive(key, accepted, session.form)
     form = in_order({**session.form, **changes})
     changed = patch_between(session.form, form)
@@ -27,7 +28,7 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
         return session
     require_consistent(form, changed)
     after = _without_dictation(replace(session, form=form), key, accepted, changed)
-    reason = None if session.is_terminal else ineligible(form, now, changed)
+    reason = None if session.is_terminal else ineligible(form, now, changed, policy)
     if reason is None:
         return _alarmed(after, value) if key == "sgyy" and not after.is_terminal else after
     return replace(after, stage=StageCode.HANDOFF_COMPLEX).with_dialogue(pending_question=None, handoff_reason=reason)

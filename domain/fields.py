@@ -18,8 +18,8 @@ from domain.rules.field_error import FieldError
 from domain.rules.identity_number import identity_number
 from domain.rules.mobile import mobile
 from domain.rules.name import person_name
-from domain.rules.plate import ORDINARY_TYPE, is_type_possible, plate_number, type_of_pattern
-from domain.rules.plate_type import plate_type
+from domain.rules.plate import ENERGY_TYPES, ORDINARY_TYPE, is_type_possible, plate_number, type_of_pattern
+from domain.rules.plate_type import is_green, plate_type
 from domain.rules.reporter import reporter_role
 from domain.session import FieldValue, Form
 from domain.stages import Phase
@@ -163,15 +163,22 @@ def unknown_field(key: str) -> UnknownField:
     return UnknownField(f"字段不允许修改：{shown}" if key in INTERNAL_KEYS else f"不支持的字段：{shown}")
 
 
-def accept(key: str, raw: object, now: datetime) -> FieldValue:
+def accept(key: str, raw: object, now: datetime, form: Form | None = None) -> FieldValue:
     """One value from anywhere, normalised and checked; None clears. Accepting an accepted value changes nothing.
+    `form`, where known, says which size of green plate is meant.
 
     Raises UnknownField for a key that is no field, FieldError for a value that breaks its rule.
     """
     spec = FIELDS.get(key)
     if spec is None:
         raise unknown_field(key)
-    return None if raw is None else spec.rule(raw, spec.label, now)
+    if raw is None:
+        return None
+    if key.startswith("hpzl") and is_green(raw) and isinstance(number := (form or {}).get(f"hphm{spec.party}"), str):
+        said = type_of_pattern(number)
+        if said in ENERGY_TYPES:
+            return said
+    return spec.rule(raw, spec.label, now)
 
 
 def derive(key: str, value: FieldValue, form: Form | None = None) -> dict[str, FieldValue]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain.eligibility import ineligible, is_stale
+from domain.policy import CAREFUL, Policy
 from domain.questions import HAZARD_QUESTIONS, QuestionId, is_party_complete, missing_facts
 from domain.session import Dialogue, Form
 from domain.stages import StageCode
@@ -23,6 +24,7 @@ class Situation:
     form: Form
     dialogue: Dialogue
     now: datetime
+    policy: Policy = CAREFUL
     is_affirmative: bool = False  # the answer to "ready?" was yes
     is_safety_open: bool = False  # an injury or a hazard is doubtful and not answered yet
 
@@ -37,8 +39,8 @@ def _is_collected(situation: Situation, vehicles: int) -> bool:
     return (
         not missing_facts(form)
         and form.get("jdcsl") == vehicles
-        and ineligible(form, situation.now) is None
-        and not is_stale(form, situation.now)
+        and ineligible(form, situation.now, policy=situation.policy) is None
+        and not is_stale(form, situation.now, situation.policy)
         and not {"jdcsl", "sgfssj", "sfsgxc"}.intersection(dialogue.candidates)
         and not situation.is_safety_open
         and dialogue.pending_question not in {QuestionId.CONFIRM_INJURY, *HAZARD_QUESTIONS}
@@ -76,6 +78,6 @@ _GUARDS: dict[Guard, Callable[[Situation], bool]] = {
     Guard.UNCLEAR_LIMIT: _is_unclear_too_often,
     Guard.NO_REPLY_LIMIT: _is_silent_too_long,
     Guard.PHOTO_FAIL_LIMIT: _has_failed_too_often,
-    Guard.INELIGIBLE: lambda situation: ineligible(situation.form, situation.now) is not None,
+    Guard.INELIGIBLE: lambda situation: ineligible(situation.form, situation.now, policy=situation.policy) is not None,
     Guard.COLLECTION_INCOMPLETE: lambda situation: not _is_collected(situation, 1) and not _is_collected(situation, 2),
 }

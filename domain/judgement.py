@@ -17,7 +17,7 @@ from domain.guards import Situation, holds
 from domain.handoff_reason import HandoffReason
 from domain.injury import Verdict
 from domain.proposal import SPOKEN_TIME, Proposal
-from domain.questions import QuestionId, fields_of, missing_facts, missing_of_party, party_of, summary_of
+from domain.questions import INJURY_QUESTIONS, QuestionId, fields_of, missing_facts, missing_of_party, party_of, summary_of
 from domain.rules.accident_time import checked, read_time, wire_time
 from domain.rules.wording import normal
 from domain.safety import SafetyFinding
@@ -45,6 +45,8 @@ _ROUTES: dict[Phase, Route] = {
     Phase.COMPLETE: "complete",
 }
 _UNCOUNTED = frozenset({None, QuestionId.READY, QuestionId.PHOTO_READY, QuestionId.PHOTO})
+_REFUSABLE_ONCE = frozenset({QuestionId.SFZMHM_1, QuestionId.SJHM_1, QuestionId.SFZMHM_2, QuestionId.SJHM_2})
+SIDE_QUESTION_LIMIT = 3
 _ENDS = (StageCode.COMPLETED, StageCode.HANDOFF_REQUESTED, StageCode.HANDOFF_UNCLEAR, StageCode.HANDOFF_COMPLEX)
 
 
@@ -81,11 +83,14 @@ def judge(draft: Draft, said: Proposal) -> Decision | Rejection:
     form, dialogue, alarm = _with_safety(draft, said, form, dialogue)
     if alarm is not None:
         return replace(alarm, notes=notes)
-    if reason := ineligible(form, draft.turn.received_at, patch_between(draft.session.form, form)):
+    if reason := ineligible(form, draft.turn.received_at, patch_between(draft.session.form, form), draft.turn.policy):
         return replace(ended(draft.session, dialogue, form, StageCode.HANDOFF_COMPLEX, (reason,), Trigger.NL), notes=notes)
     message = draft.extraction.refusal or refusal
     if message is not None and not _has_answer(draft, form, dialogue):
         return replace(refused(draft, form, dialogue, message), notes=notes)
+    if said.answer == "refused" and draft.pending in _REFUSABLE_ONCE and draft.pending in dialogue.refused:
+        reasons = (HandoffReason.OTHER_COMPLEX,)
+        return replace(ended(draft.session, dialogue, form, StageCode.HANDOFF_COMPLEX, reasons, Trigger.NL), notes=notes)
     dialogue = _counted_answer(draft, said, form, dialogue)
     if limit := unclear_end(draft, form, dialogue):
         return replace(limit, notes=notes)
@@ -142,6 +147,7 @@ def _situation(draft: Draft, form: Form, dialogue: Dialogue, affirmative: bool |
         form=form,
         dialogue=dialogue,
         now=draft.turn.received_at,
+        policy=draft.turn.policy,
         is_affirmative=affirmative is True,
         is_safety_open=dialogue.pending_question == QuestionId.CONFIRM_INJURY or form.get("ywrysw") is not False,
     )
@@ -184,13 +190,16 @@ def _with_statements(draft: Draft, said: Proposal) -> tuple[Form, Dialogue, str 
 
 
 def _usable_values(draft: Draft, said: Proposal) -> tuple[dict[str, FieldValue], str | None]:
-    """The model's values that pass their rules, belong to this phase and, for a name, were really said."""
+    """The model's values that pass their rules, belong to this phase and, for a name, were really said. What is no answer by the model's
+    own word leaves the open question unanswered: "I won't tell you" is no cause of an accident."""
+    unanswered = fields_of(draft.pending) if said.answer in ("unclear", "irrelevant", "refused") else ()
     usable: dict[str, FieldValue] = {}
     refusal: str | None = None
     party = party_of(draft.session.stage)
     for key, raw in said.fields.items():
         name = "sgfssj" if key == SPOKEN_TIME else key
-        if name in draft.extraction.values or name in draft.extraction.candidates or not _belongs(name, party, draft):
+        is_known = name in draft.extraction.values or name in draft.extraction.candidates
+        if is_known or name in unanswered or not _belongs(name, party, draft):
             continue
         try:
             value = _spoken_time(raw, draft) if key == SPOKEN_TIME else accept(name, raw, draft.turn.received_at)
@@ -258,14 +267,20 @@ def _has_answer(draft: Draft, form: Form, dialogue: Dialogue) -> bool:
 
 
 def _counted_answer(draft: Draft, said: Proposal, form: Form, dialogue: Dialogue) -> Dialogue:
-    """One more unclear answer to the open question, or its count forgotten. Without a word of the model on it, bringing nothing counts."""
+    """One more unclear answer to the open question, or its count forgotten. Without a word of the model on it, bringing nothing counts;
+    a question back is no answer and no misunderstanding either, unless it goes on and on."""
     if _has_answer(draft, form, dialogue):
-        return answered(dialogue, draft.pending)
+        return replace(answered(dialogue, draft.pending), side_questions=0)
+    if said.answer == "refused" and draft.pending is not None:
+        dialogue = replace(dialogue, refused=(*dialogue.refused, draft.pending))
     if said.answer in ("unclear", "irrelevant", "refused"):
         return unclear(dialogue, draft.pending)
-    if said.answer is None and said.confirm is None and draft.pending not in _UNCOUNTED:
+    if said.confirm is not None or draft.pending in _UNCOUNTED:
+        return dialogue
+    if said.answer is None:
         return unclear(dialogue, draft.pending)
-    return dialogue
+    dialogue = replace(dialogue, side_questions=dialogue.side_questions + 1)
+    return unclear(dialogue, draft.pending) if dialogue.side_questions > SIDE_QUESTION_LIMIT else dialogue
 
 
 def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:
@@ -280,6 +295,15 @@ def _end_reasons(stage: StageCode) -> tuple[HandoffReason, ...]:
 def _fixed_speech(question: str | None, lines: Speech) -> Speech:
     """A value is read back, and safety is confirmed, in our own words: the model never sees the former and must not soften the latter."""
     return lines if question is not None and question.startswith(("CONFIRM_", "SUMMARY_", "HPZL_")) else ()
+
+
+def if_agreed(draft: Draft) -> Draft:
+    """The draft as it stands when the model turns the second key: what it says next must not ask again what that settles."""
+    finding, dialogue = draft.finding, draft.dialogue
+    if finding.injury is not Verdict.ABSENT or not finding.is_explained or draft.form.get("ywrysw") is not None:
+        return draft
+    pending = None if dialogue.pending_question in INJURY_QUESTIONS else dialogue.pending_question
+    return replace(draft, form=in_order({**draft.form, "ywrysw": False}), dialogue=replace(dialogue, pending_question=pending))
 
 
 def expected_stage(draft: Draft, allowed: Iterable[StageCode]) -> StageCode:

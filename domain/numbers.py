@@ -1,21 +1,26 @@
 """Find phone numbers, identity numbers and plates in running text, and hide them from anyone who must not see them."""
 
 import re
-from datetime import datetime
+from datetime import date, datetime
 
 from domain.rules.accident_time import CHINA
 from domain.rules.field_error import FieldError
-from domain.rules.identity_number import identity_number, identity_text
+from domain.rules.identity_number import identity_number, identity_text, is_plausible_old_series
 from domain.rules.mobile import MOBILE, mobile
-from domain.rules.plate import PROVINCE_NAMES, PROVINCES, Plate, plate
+from domain.rules.plate import AMBIGUOUS, HOMOPHONES, NAME_ENDINGS, PROVINCE_NAMES, PROVINCES, Plate, is_special_plate, plate
 from domain.rules.wording import normal
 from domain.session import FieldValue
 
 _SAID_DIGIT = r"0-9零〇○洞一幺妖腰二两三四五六七拐八九勾"
 _SAID_NUMBER = re.compile(rf"\+?[{_SAID_DIGIT}][{_SAID_DIGIT}\s\-—–_.·]{{4,60}}[{_SAID_DIGIT}](?:[xX]|叉|×|\*|艾克斯|埃克斯)?")
+_GAP = r" ?[·•.\-]? ?"  # texts are normalised, so spaces stand alone
+_HEARD = "".join(HOMOPHONES)
+_SERIAL = rf"(?:[A-Za-z{_SAID_DIGIT}]{_GAP}){{4,6}}"
 _SAID_PLATE = re.compile(
-    rf"(?:{'|'.join(PROVINCE_NAMES)}|[{PROVINCES}])\s*[·•.\-]?\s*[A-Za-z]\s*[·•.\-]?\s*(?:[A-Za-z{_SAID_DIGIT}]\s*[·•.\-]?\s*){{4,6}}[港澳学警领挂]?"
-    rf"|[{PROVINCES}]?[0-9]{{6}}使"
+    rf"(?:(?:{'|'.join(PROVINCE_NAMES)})(?:{'|'.join(NAME_ENDINGS)})?|[{PROVINCES}{_HEARD}{AMBIGUOUS}]){_GAP}[A-Za-z]{_GAP}{_SERIAL}[港澳学警领挂]?"
+    rf"|[{_SAID_DIGIT}]{{6}}使"
+    rf"|[Ww][Jj]{_GAP}[{PROVINCES}]?{_GAP}{_SERIAL}[{PROVINCES}]?{_SERIAL}?"
+    rf"|[军海空]{_GAP}[A-Za-z]{_GAP}{_SERIAL}"
 )
 
 
@@ -37,23 +42,43 @@ def said_mobile(text: str) -> str | None:
 
 
 def said_identity(text: str, now: datetime) -> str | None:
-    """A valid 18-character identity number in a text."""
-    for number in said_numbers(text):
-        try:
-            if len(number) == 18:
-                return identity_number(number, "", now.astimezone(CHINA).date())
-        except FieldError:
-            continue
-    return None
+    """A valid identity number in a text, of 18 characters, or of 15 that somebody may really hold (completed)."""
+    today = now.astimezone(CHINA).date()
+    return next((found for number in said_numbers(text) if (found := _identity(number, today)) is not None), None)
+
+
+def _identity(number: str, today: date) -> str | None:
+    if len(number) != 18 and not is_plausible_old_series(number, today):
+        return None
+    try:
+        return identity_number(number, "", today)
+    except FieldError:
+        return None
 
 
 def said_plate(text: str) -> Plate | None:
-    for match in _SAID_PLATE.finditer(normal(text)):
-        try:
-            return plate(match.group().strip(), "")
-        except FieldError:
-            continue
+    """The first plate in a text. A spoken digit behind it may belong to the sentence (京A12345一辆): the last one may be dropped."""
+    for said in _plates_in(text):
+        for piece in (said, said[:-1]):
+            try:
+                return plate(piece, "")
+            except FieldError:
+                continue
     return None
+
+
+def said_special_plate(text: str) -> bool:
+    """The text names a plate of the forces, the armed police or the old government series."""
+    return any(is_special_plate(said) for said in _plates_in(text))
+
+
+def said_unclear_province(text: str) -> bool:
+    """The text names a plate whose first word may be two provinces: it has to be said again."""
+    return any(said.startswith(AMBIGUOUS) for said in _plates_in(text))
+
+
+def _plates_in(text: str) -> list[str]:
+    return [match.group().strip() for match in _SAID_PLATE.finditer(normal(text))]
 
 
 def number_candidates(text: str, party: int, now: datetime) -> dict[str, FieldValue]:

@@ -51,6 +51,15 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """Which model a turn asked and what it took, all its calls together. Tokens are None unless the service counted every one of them."""
+
+    name: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A failure is a value, not an exception: exactly one of `reply` and `failure` is set."""
 
@@ -58,8 +67,10 @@ class Outcome:
     reply: Reply | None = None
     failure: BackendFailure | None = None
     violations: tuple[str, ...] = ()  # served, but against the contract: names only, no data
+    tags: tuple[str, ...] = ()  # what the turn was about, for whoever files it: names only, no data
     receipt: Receipt | None = None
     model_calls: int = 0
+    model: ModelUse | None = None  # None: no model was asked, or the backend does not tell
     first_text_ms: float | None = None  # None: no text arrived; monotonic clock, from the start of the turn
     total_ms: float = 0.0
 
@@ -68,7 +79,7 @@ class Outcome:
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> "Outcome":
-        reply, failure, receipt = row.get("reply"), row.get("failure"), row.get("receipt")
+        reply, failure, receipt, model = row.get("reply"), row.get("failure"), row.get("receipt"), row.get("model")
         return Outcome(
             backend=BackendName(row["backend"]),
             reply=Reply(
@@ -81,12 +92,14 @@ class Outcome:
             else None,
             failure=BackendFailure(kind=FailureKind(failure["kind"]), note=failure["note"]) if failure else None,
             violations=tuple(row.get("violations", ())),
+            tags=tuple(row.get("tags", ())),
             receipt=Receipt(
                 backend=BackendName(receipt["backend"]), build=receipt["build"], turn_id=receipt["turn_id"], memory=receipt.get("memory")
             )
             if receipt
             else None,
             model_calls=row.get("model_calls", 0),
+            model=ModelUse(**model) if model else None,
             first_text_ms=row.get("first_text_ms"),
             total_ms=row.get("total_ms", 0.0),
         )

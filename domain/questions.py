@@ -21,10 +21,12 @@ class QuestionId(StrEnum):
     JDCSL = "JDCSL"
     CONFIRM_JDCSL = "CONFIRM_JDCSL"
     FJDC_MTC = "FJDC_MTC"
+    CONFIRM_MOTOR_KIND = "CONFIRM_MOTOR_KIND"
     SGFSSJ = "SGFSSJ"
     CONFIRM_SGFSSJ = "CONFIRM_SGFSSJ"
     SGYY = "SGYY"
     BJRJS = "BJRJS"
+    CONFIRM_BJRJS = "CONFIRM_BJRJS"
     CONFIRM_FIRE = "CONFIRM_FIRE"
     CONFIRM_HAZMAT = "CONFIRM_HAZMAT"
     CONFIRM_TRAPPED = "CONFIRM_TRAPPED"
@@ -32,18 +34,20 @@ class QuestionId(StrEnum):
     PHOTO_READY = "PHOTO_READY"
     PHOTO = "PHOTO"
     XM_1 = "XM_1"
+    CONFIRM_XM_1 = "CONFIRM_XM_1"
     HPHM_1 = "HPHM_1"
     CONFIRM_HPHM_1 = "CONFIRM_HPHM_1"
-    HPZL_1 = "HPZL_1"
+    CONFIRM_HPZL_1 = "CONFIRM_HPZL_1"
     SFZMHM_1 = "SFZMHM_1"
     CONFIRM_SFZMHM_1 = "CONFIRM_SFZMHM_1"
     SJHM_1 = "SJHM_1"
     CONFIRM_SJHM_1 = "CONFIRM_SJHM_1"
     SUMMARY_1 = "SUMMARY_1"
     XM_2 = "XM_2"
+    CONFIRM_XM_2 = "CONFIRM_XM_2"
     HPHM_2 = "HPHM_2"
     CONFIRM_HPHM_2 = "CONFIRM_HPHM_2"
-    HPZL_2 = "HPZL_2"
+    CONFIRM_HPZL_2 = "CONFIRM_HPZL_2"
     SFZMHM_2 = "SFZMHM_2"
     CONFIRM_SFZMHM_2 = "CONFIRM_SFZMHM_2"
     SJHM_2 = "SJHM_2"
@@ -73,11 +77,23 @@ _FIELDS_OF: dict[str, tuple[str, ...]] = {
     _Q.CONFIRM_SFSGXC: ("sfsgxc",),
     _Q.CONFIRM_JDCSL: ("jdcsl",),
     _Q.CONFIRM_SGFSSJ: ("sgfssj",),
-    **{f"{stem.upper()}_{n}": (f"{stem}{n}",) for stem in _PARTY_ORDER for n in (1, 2)},
-    **{f"CONFIRM_{stem.upper()}_{n}": (f"{stem}{n}",) for stem in ("hphm", "sfzmhm", "sjhm") for n in (1, 2)},
+    _Q.CONFIRM_MOTOR_KIND: ("ywfjdc",),
+    _Q.CONFIRM_BJRJS: ("bjrjs",),
+    **{f"{lead}{stem.upper()}_{n}": (f"{stem}{n}",) for lead in ("", "CONFIRM_") for stem in _PARTY_ORDER for n in (1, 2)},
     _Q.SUMMARY_1: GROUPS["acdhuman1"],
     _Q.SUMMARY_2: GROUPS["acdhuman2"],
 }
+
+
+# Neither is answered by yes or no: they offer a choice.
+CHOICES = frozenset({_Q.CONFIRM_MOTOR_KIND, _Q.CONFIRM_HPZL_1, _Q.CONFIRM_HPZL_2})
+
+
+def confirmation_of(key: str) -> QuestionId | None:
+    """The question that reads a value of this field back; None for a field whose value nobody is asked to confirm."""
+    stem = key[:-1] if key.endswith(("1", "2")) else key
+    name = f"CONFIRM_{stem.upper()}" + (f"_{key[-1]}" if stem != key else "")
+    return QuestionId(name) if name in QuestionId.__members__ and QuestionId(name) not in CHOICES else None
 
 
 def fields_of(question: str | None) -> tuple[str, ...]:
@@ -104,8 +120,10 @@ def next_question(stage: StageCode | None, form: Form, dialogue: Dialogue) -> Qu
         return None
     if pending in HAZARD_QUESTIONS or pending == _Q.CONFIRM_INJURY:
         return QuestionId(pending)
-    if "jdcsl" in dialogue.candidates:
-        return _Q.CONFIRM_JDCSL
+    if "ywfjdc" in dialogue.candidates:
+        return _Q.CONFIRM_MOTOR_KIND
+    if "jdcsl" in dialogue.candidates and form.get("jdcsl") is not None:
+        return _Q.CONFIRM_JDCSL  # it contradicts what the photos were begun for; a first guess waits for its turn
     if stage in (None, StageCode.NOT_READY):
         return _Q.READY
     if stage is StageCode.COLLECTING:
@@ -136,8 +154,8 @@ def _stage_of(party: int) -> StageCode:
 
 def _next_fact(form: Form, dialogue: Dialogue) -> QuestionId | None:
     for question, keys in COLLECTION_ORDER:
-        if any(key in dialogue.candidates for key in keys):
-            return QuestionId(f"CONFIRM_{question}")
+        if confirmation := next((ask for key in keys if key in dialogue.candidates and (ask := confirmation_of(key))), None):
+            return confirmation
         if any(form.get(key) is None for key in keys):
             return question
     return None
@@ -149,5 +167,5 @@ def _next_of_party(party: int, form: Form, dialogue: Dialogue) -> QuestionId | N
         if key in dialogue.candidates:
             return QuestionId(f"CONFIRM_{stem.upper()}_{party}")
         if form.get(key) is None:
-            return QuestionId(f"{stem.upper()}_{party}")
+            return _Q(f"CONFIRM_HPZL_{party}") if stem == "hpzl" else _Q(f"{stem.upper()}_{party}")
     return None if summary_of(party) in dialogue.confirmed else summary_of(party)

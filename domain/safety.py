@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from domain.handoff_reason import HandoffReason
 from domain.hazards import HAZARDS, QUESTION_REASONS, hazards
 from domain.injury import Verdict, heard, injury, is_death
+from domain.policy import Policy
 from domain.questions import INJURY_QUESTIONS, QuestionId
-from domain.reassurance import is_explained, is_whole_denial
+from domain.reassurance import denies_for_all, is_explained, is_whole_denial
+from domain.roads import names_expressway
 
 _ABOUT_PEOPLE = (HandoffReason.DEATH, HandoffReason.INJURY)
 _BARE_NO = re.compile(r"(?:都|现在|已经)?(?:没有没有|没有|没|无|没得|冇|不是|不会|没了|没事)[的了啊呀哦呢嘛]*")
@@ -50,11 +52,14 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
     is_asked, plain = pending in INJURY_QUESTIONS, heard(text)
     is_clear = is_whole_denial(plain, is_asked=is_asked)
     verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
+    explained = is_clear or is_explained(plain, is_asked=is_asked)
+    if verdict is Verdict.NONE and explained and denies_for_all(plain):
+        verdict = Verdict.ABSENT
     return SafetyFinding(
         injury=verdict,
         is_death=verdict is Verdict.PRESENT and is_death(text),
         is_clear=is_clear,
-        is_explained=is_clear or (verdict is Verdict.ABSENT and is_explained(plain)),
+        is_explained=verdict is Verdict.ABSENT and explained,
         hazards=_hazards(text, pending),
     )
 
@@ -70,6 +75,14 @@ def with_alarms(finding: SafetyFinding, alarms: Collection[HandoffReason]) -> Sa
         is_death=finding.is_death or HandoffReason.DEATH in alarms,
         hazards={**finding.hazards, **{reason: Verdict.PRESENT for reason in alarms if reason not in _ABOUT_PEOPLE}},
     )
+
+
+def under(policy: Policy, finding: SafetyFinding, text: str) -> SafetyFinding:
+    """The finding without what a deployment admits, and with a road on which it leaves nobody to a form."""
+    hazards = {reason: verdict for reason, verdict in finding.hazards.items() if reason not in policy.admits}
+    if policy.expressway_hands_over and names_expressway(text):
+        hazards[HandoffReason.OTHER_COMPLEX] = Verdict.PRESENT
+    return replace(finding, hazards=hazards)
 
 
 def _hazards(text: str, pending: str | None) -> dict[HandoffReason, Verdict]:

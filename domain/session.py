@@ -39,6 +39,8 @@ class Dialogue:
     handoff_reason: HandoffReason | None = None
     secondary_reasons: tuple[HandoffReason, ...] = ()
     warned_of: tuple[str, ...] = ()  # dangers the caller has been warned of, once each
+    refused: tuple[str, ...] = ()  # questions the speaker would not answer once
+    side_questions: int = 0  # turns running that asked something back instead of answering
     alarms: tuple[HandoffReason, ...] = ()  # dangers named by an outside write or a photo's reason; the next turn acts on them
 
     def as_json(self) -> dict[str, Any]:
@@ -55,6 +57,8 @@ class Dialogue:
             "handoff_reason": self.handoff_reason,
             "secondary_reasons": list(self.secondary_reasons),
             "warned_of": list(self.warned_of),
+            "refused": list(self.refused),
+            "side_questions": self.side_questions,
             "alarms": list(self.alarms),
         }
         return {key: value for key, value in row.items() if value}
@@ -74,6 +78,8 @@ class Dialogue:
             handoff_reason=HandoffReason(reason) if reason else None,
             secondary_reasons=tuple(HandoffReason(one) for one in row.get("secondary_reasons", ())),
             warned_of=tuple(row.get("warned_of", ())),
+            refused=tuple(row.get("refused", ())),
+            side_questions=row.get("side_questions", 0),
             alarms=tuple(HandoffReason(one) for one in row.get("alarms", ())),
         )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from domain.handoff_reason import HandoffReason
 from domain.questions import QuestionId
 from domain.rules.plate_type import PLATE_TYPES
+from domain.rules.reporter import DRIVER
 from domain.session import Dialogue, Form
 from domain.stages import StageCode
 
@@ -33,6 +34,8 @@ _PLAIN = {
     _Q.SGFSSJ: "ask_sgfssj",
     _Q.SGYY: "ask_sgyy",
     _Q.BJRJS: "ask_bjrjs",
+    _Q.CONFIRM_MOTOR_KIND: "confirm_motor_kind",
+    _Q.CONFIRM_BJRJS: "confirm_bjrjs",
     _Q.CONFIRM_FIRE: "confirm_fire",
     _Q.CONFIRM_HAZMAT: "confirm_hazmat",
     _Q.CONFIRM_TRAPPED: "confirm_trapped",
@@ -54,6 +57,8 @@ def question_line(question: str | None, stage: StageCode | None, form: Form, dia
     """The fixed text of a question; with no question open, the text of the stage itself."""
     if question is None or question in (_Q.PHOTO, _Q.PHOTO_READY):
         return Line(stage or StageCode.NOT_READY)
+    if question == _Q.XM_1 and not is_driver(form):
+        return Line("3001_driver")
     if question in _PLAIN:
         return Line(_PLAIN[_Q(question)])
     if question == _Q.CONFIRM_JDCSL:
@@ -68,7 +73,7 @@ def _party_line(question: str, form: Form, dialogue: Dialogue) -> Line:
     known = {key: str(value) for key, value in {**form, **dialogue.candidates}.items() if value is not None}
     phone, identity, type_code = known.get(f"sjhm{party}", ""), known.get(f"sfzmhm{party}", ""), known.get(f"hpzl{party}", "")
     values = {
-        "who": "您" if party == "1" else "对方",
+        "who": "对方" if party == "2" else "您" if is_driver(form) else "驾驶人",
         "xm": known.get(f"xm{party}", ""),
         "hphm": known.get(f"hphm{party}", ""),
         "hpzl_label": PLATE_TYPES.get(type_code, ""),
@@ -77,10 +82,13 @@ def _party_line(question: str, form: Form, dialogue: Dialogue) -> Line:
         "p2": phone[3:7],
         "p3": phone[7:],
     }
-    key = {"SUMMARY": "confirm_summary", "HPZL": "confirm_hpzl"}.get(
-        stem, stem.lower() if stem.startswith("CONFIRM") else f"ask_{stem.lower()}"
-    )
+    key = "confirm_summary" if stem == "SUMMARY" else stem.lower() if stem.startswith("CONFIRM") else f"ask_{stem.lower()}"
     return Line(key, values)
+
+
+def is_driver(form: Form) -> bool:
+    """The person we talk to drove, as far as we know: then party 1's data are asked of themselves."""
+    return form.get("bjrjs") in (None, DRIVER)
 
 
 def handoff_speech(stage: StageCode, reasons: tuple[HandoffReason, ...]) -> Speech:

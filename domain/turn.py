@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.policy import CAREFUL, Policy
 from domain.stages import StageCode
 
 
@@ -68,6 +69,12 @@ class Turn:
     event: InputEvent
     received_at: datetime
     request_id: str = ""
+    policy: Policy = CAREFUL
+
+    @property
+    def is_named(self) -> bool:
+        """The caller gave an event id or an idempotency key, so a repetition is known as one. Without them the event has the turn's id."""
+        return self.event_id != self.turn_id
 
     @property
     def is_natural(self) -> bool:

@@ -32,6 +32,7 @@ from contract.wire import (
 from domain.errors import ErrorType, Refusal, StoreUnavailable
 from domain.events import event_from_text, is_blank
 from domain.fields import FieldError, UnknownField, accept
+from domain.policy import CAREFUL, Policy
 from domain.turn import InputEvent, SetInfo, Turn, UserMessage
 from proxy.auth.api_key import ApiKeyAuth, require_scope
 from proxy.errors import envelope
@@ -53,11 +54,12 @@ Handler = Callable[[Request, Client, Profile, Body], Awaitable[Response]]
 class Doors:
     """One object per process; `tasks` holds the streamed turns that are under way, so that a shutdown can wait for them."""
 
-    def __init__(self, *, auth: ApiKeyAuth, path: TurnPath, store: TurnStore, clock: Clock) -> None:
+    def __init__(self, *, auth: ApiKeyAuth, path: TurnPath, store: TurnStore, clock: Clock, policy: Policy = CAREFUL) -> None:
         self._auth = auth
         self._path = path
         self._store = store
         self._clock = clock
+        self._policy = policy
         self.tasks: set[asyncio.Task[None]] = set()
         self.router = APIRouter()
         self.router.add_api_route("/chat", self.chat, methods=["POST"], response_model=None, openapi_extra=_documented(ChatBody))
@@ -150,6 +152,7 @@ class Doors:
                 event=event,
                 received_at=self._clock.now(),
                 request_id=request.state.request_id,
+                policy=self._policy,
             ),
             idempotency_key=key,
             request_hash=request_hash(request.url.path, body.model_dump(by_alias=True)) if key else b"",

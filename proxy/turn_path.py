@@ -123,7 +123,7 @@ class TurnPath:
         turn = open_turn.request.turn
         with tracer.start_as_current_span(TURN_SPAN, attributes=_facts(open_turn)):
             if _changes_nothing(turn, open_turn.opened):
-                await self._store.release(turn, open_turn.opened.lease)
+                await self._acknowledge(open_turn)
                 yield Committed(open_turn.opened.state.version)
                 return
             try:
@@ -152,6 +152,25 @@ class TurnPath:
                     cancelled = not isinstance(error, Exception)
                     await self._fail(open_turn, Outcome(backend=open_turn.route.backend, failure=_NO_ANSWER), cancelled=cancelled)
                 raise
+
+    async def _acknowledge(self, open_turn: OpenTurn) -> None:
+        """A keyed request that changed nothing is kept all the same: its late retry must not put an old value over a newer one."""
+        request, opened = open_turn.request, open_turn.opened
+        if request.idempotency_key is None:
+            await self._store.release(request.turn, opened.lease)
+            return
+        try:
+            await self._store.acknowledge(
+                request.turn,
+                opened.lease,
+                idempotency_key=request.idempotency_key,
+                request_hash=request.request_hash,
+                stored_reply={"stage": opened.state.stage, "patch": {}, "pieces": [], "version": opened.state.version},
+            )
+        except (SessionBusy, TurnAlreadyCommitted, StoreUnavailable) as error:
+            await self._store.release(request.turn, opened.lease)
+            gone = isinstance(error, StoreUnavailable)
+            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED if gone else ErrorType.SESSION_CONFLICT) from None
 
     async def _commit(self, open_turn: OpenTurn, replied: Replied, pieces: list[str | None]) -> int:
         request, outcome = open_turn.request, replied.outcome
@@ -235,7 +254,7 @@ def _refuse_impossible(turn: Turn, opened: OpenedSession) -> None:
         if is_new:
             raise Refusal(ErrorType.SESSION_NOT_FOUND)
         try:
-            external_update(opened.state, turn.event.key, turn.event.value, turn.received_at)
+            external_update(opened.state, turn.event.key, turn.event.value, turn.received_at, turn.policy)
         except FieldError as error:
             raise Refusal(ErrorType.INVALID_FIELD_VALUE, str(error)) from None
     elif isinstance(turn.event, SessionStarted) and is_blank(turn.text) and not is_new:
@@ -246,7 +265,7 @@ def _changes_nothing(turn: Turn, opened: OpenedSession) -> bool:
     """A field set to the value it has: acknowledged, but no event and no new version."""
     if not isinstance(turn.event, SetInfo):
         return False
-    return external_update(opened.state, turn.event.key, turn.event.value, turn.received_at) is opened.state
+    return external_update(opened.state, turn.event.key, turn.event.value, turn.received_at, turn.policy) is opened.state
 
 
 def _is_proof(outcome: Outcome, open_turn: OpenTurn) -> bool:

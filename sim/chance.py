@@ -32,6 +32,12 @@ def rate_option(names: Sequence[str]) -> Callable[[str], tuple[str, float]]:
     return parse
 
 
+def rates_from_text(text: str, names: Sequence[str]) -> dict[str, float]:
+    """`NAME=RATE,NAME=RATE`, as an environment variable holds it; empty for none. Raises ValueError."""
+    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+    return checked_rates({name.strip(): float(rate or "1") for name, _, rate in pairs}, names)
+
+
 def checked_rates(rates: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
     """The same rates. Raises ValueError for a name that is not known or a rate outside 0 to 1."""
     for name, rate in rates.items():

@@ -14,6 +14,7 @@ import structlog
 from contract.ports import ShadowJob
 from domain.diff import Comparison
 from domain.outcome import Outcome
+from domain.policy import CAREFUL, Policy
 from domain.session import SessionState
 from domain.stages import StageCode
 from domain.turn import EVENT_TYPES, InputEvent, NoResponse, PhotoCompleted, PhotoRecognitionFailed, SessionStarted, Turn, UserMessage
@@ -117,7 +118,17 @@ WHERE seen.through > p.settled_through
 
 
 class ShadowRows:
-    def __init__(self, pool: asyncpg.Pool, *, worker: str, claim_seconds: float, settling_seconds: float = _SETTLING_SECONDS) -> None:
+    def __init__(
+        self,
+        pool: asyncpg.Pool,
+        *,
+        worker: str,
+        claim_seconds: float,
+        settling_seconds: float = _SETTLING_SECONDS,
+        policy: Policy = CAREFUL,
+    ) -> None:
+        """`policy`: the one the proxies serve under, which a stored turn does not hold."""
+        self._policy = policy
         self._settling_seconds = settling_seconds
         self._pool = pool
         self._worker = worker
@@ -139,7 +150,7 @@ class ShadowRows:
     async def _readable(self, row: Mapping[str, Any], claim: str) -> ShadowJob | None:
         """A row that another release wrote otherwise must not stop the rows behind it."""
         try:
-            return _job(row, claim)
+            return _job(row, claim, self._policy)
         except (KeyError, TypeError, ValueError) as error:
             log.error("shadow_job_unreadable", outbox_id=row["outbox_id"], error_type=type(error).__name__)
             await self._pool.execute(_GIVE_UP, row["outbox_id"], row["turn_id"], self._worker, "unreadable")
@@ -177,7 +188,7 @@ class ShadowRows:
         return int(done.split()[-1])
 
 
-def _job(row: Mapping[str, Any], claim: str) -> ShadowJob:
+def _job(row: Mapping[str, Any], claim: str, policy: Policy) -> ShadowJob:
     version = row["version"] - 1
     given = json.loads(row["input"])
     return ShadowJob(
@@ -193,6 +204,7 @@ def _job(row: Mapping[str, Any], claim: str) -> ShadowJob:
             event=event_from_json(row["event_type"], given["event"]),
             received_at=row["received_at"],
             request_id=row["request_id"],
+            policy=policy,
         ),
         before=SessionState.from_json(
             json.loads(row["before"]) or {}, version=version, transcript=transcript_from(json.loads(row["transcript"]))

@@ -91,6 +91,13 @@ WHERE s.tenant_id = $1 AND s.session_id = $2
 
 _RELEASE = "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3"
 
+_ACKNOWLEDGE = """
+WITH lease AS (DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3 RETURNING 1)
+INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at)
+SELECT $1, $4, $5, $6, $7, $8, now() + $9::interval FROM lease
+RETURNING 1
+"""
+
 _COMMITTED_VERSION = "SELECT version FROM app.turns WHERE turn_id = $1 AND status = 'committed'"
 
 _STATUS = {Phase.HANDOFF: "handed_off", Phase.COMPLETE: "completed"}
@@ -168,6 +175,19 @@ class TurnRows:
                 await self._pool.execute(_RELEASE, turn.tenant_id, turn.session_id, uuid.UUID(lease))
         except StoreUnavailable:
             log.warning("lease_left_to_expire", turn_id=turn.turn_id)
+
+    async def acknowledge(self, turn: Turn, lease: str, *, idempotency_key: str, request_hash: bytes, stored_reply: dict[str, Any]) -> None:
+        with database_failures("acknowledge_turn"):
+            try:
+                kept = await self._pool.fetchval(
+                    _ACKNOWLEDGE,
+                    turn.tenant_id, turn.session_id, uuid.UUID(lease), turn.client_id, idempotency_key, request_hash,
+                    uuid.UUID(turn.turn_id), json.dumps(stored_reply), self._keep_replies,
+                )  # fmt: skip
+            except asyncpg.UniqueViolationError as error:
+                raise TurnAlreadyCommitted(type(error).__name__) from None
+        if kept is None:
+            raise SessionBusy
 
     async def fail(self, turn: Turn, outcome: Outcome, *, opened: OpenedSession, pin: Pin, route: Route, cancelled: bool) -> None:
         try:

@@ -1,5 +1,6 @@
 """How each backend is built. A new backend adds its line to BUILDERS and one in domain/backend_name.py."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pydantic import SecretStr
 from contract.ports import Backend, Clock
 from domain.backend_name import BackendName
 from domain.fields import FIELDS
+from domain.rules import loose_time
 from storage.tables import LANGGRAPH, SHADOW
 from wiring.database import Database
 from wiring.local_secrets import secret_or_local
@@ -89,7 +91,12 @@ async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
         model=_required(llm.model, "ZNJJ_LLM__MODEL"),
         first_token_s=llm.first_token_seconds,
         total_s=llm.total_seconds,
+        max_tokens=llm.max_tokens,
+        tells_use=llm.tells_use,
+        breaker_failures=llm.breaker_failures,
+        breaker_open_s=llm.breaker_open_seconds,
     )
+    await asyncio.to_thread(loose_time.warm)  # before the first turn, so that all turns are read alike
     async with open_saver(dsn, schema) as saver:
         backend = LangGraphBackend(model, saver, given.clock, on_invalid=given.settings.langgraph.on_invalid_prefix)
         yield backend

@@ -61,7 +61,7 @@ async def open_proxy(settings: Settings, database: Database, clock: Clock | None
             shadow_enabled=settings.shadow_enabled,
         )
         pepper = secret_or_local(settings.auth.key_pepper, settings.state_dir, "key_pepper")
-        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=pepper), path=path, store=store, clock=clock)
+        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=pepper), path=path, store=store, clock=clock, policy=settings.policy)
         keeping_fresh = asyncio.create_task(plans.keep_fresh())
         try:
             yield Proxy(build_app(doors, _readiness(store, plans, backends)), doors)
@@ -108,7 +108,7 @@ async def open_shadow_worker(settings: Settings, database: Database, *, worker: 
         open_pool(database.shadow_dsn, name="crossfade-shadow", size=settings.shadow.lanes + 2) as pool,
         open_backends(settings, database, clock, "shadow") as backends,
     ):
-        queue = ShadowRows(pool, worker=worker, claim_seconds=settings.shadow.claim_seconds)
+        queue = ShadowRows(pool, worker=worker, claim_seconds=settings.shadow.claim_seconds, policy=settings.policy)
         yield ShadowWorker(queue, backends, idle_seconds=settings.shadow.idle_seconds)
 
 

@@ -7,10 +7,12 @@ a model address the process runs on what it brings along (embedded PostgreSQL, s
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.backend_name import BackendName
+from domain.handoff_reason import HandoffReason
+from domain.policy import ADMISSIBLE, Policy
 
 FormSource = Literal["variables", "extract", "code", "http", "plugin", "form_input", "form_block"]
 
@@ -68,6 +70,10 @@ class LlmSettings(_Section):
     model: str | None = None
     first_token_seconds: float = Field(default=5.0, gt=0)
     total_seconds: float = Field(default=20.0, gt=0)
+    max_tokens: int = Field(default=512, ge=64)
+    tells_use: bool = True  # ask the service for its token counts; off for one that refuses the option
+    breaker_failures: int = Field(default=5, ge=1)  # in a row, before nobody waits for the model any more
+    breaker_open_seconds: float = Field(default=10.0, gt=0)
 
 
 class LangGraphSettings(_Section):
@@ -95,6 +101,22 @@ class ObservabilitySettings(_Section):
     log_format: Literal["json", "console"] = "json"
     trace_exporter: Literal["none", "console"] = "console"
     trace_ratio: float = Field(default=1.0, ge=0, le=1)
+
+
+class EligibilitySettings(_Section):
+    """What the online flow takes on itself (domain/policy.py)."""
+
+    admits: frozenset[HandoffReason] = frozenset()
+    max_age_hours: float = Field(default=24, gt=0, le=24 * 30)
+    heavy_vehicles: bool = False
+    expressway_hands_over: bool = False
+
+    @field_validator("admits")
+    @classmethod
+    def _only_what_may_be_admitted(cls, reasons: frozenset[HandoffReason]) -> frozenset[HandoffReason]:
+        if never := sorted(reasons - ADMISSIBLE):
+            raise ValueError(f"always needs a person: {', '.join(never)}")
+        return reasons
 
 
 class Settings(BaseSettings):
@@ -126,6 +148,11 @@ class Settings(BaseSettings):
     shadow: ShadowSettings = ShadowSettings()
     server: ServerSettings = ServerSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
+    eligibility: EligibilitySettings = EligibilitySettings()
+
+    @property
+    def policy(self) -> Policy:
+        return Policy(**self.eligibility.model_dump())
 
     @property
     def is_production(self) -> bool:

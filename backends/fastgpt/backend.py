@@ -6,6 +6,7 @@ import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import replace
 from typing import Literal
+from urllib.parse import urlsplit
 
 import httpx
 import structlog
@@ -118,6 +119,9 @@ class FastGptBackend(Backend):
             return f"FastGPT: {error.failure.kind} ({error.failure.note})"
         return None
 
+    def describe(self) -> str:
+        return f"app {self._config.app_id} at {urlsplit(self._config.base_url).netloc}"
+
     async def aclose(self) -> None:
         """Waits for deletions under way, each of which is bounded. The transport stays its owner's."""
         if self._deletions:
@@ -131,7 +135,7 @@ class FastGptBackend(Backend):
     def _write_field(self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch") -> Iterator[ReplyEvent]:
         """A field written from outside never reaches the upstream as a turn: it rides along with the next completion."""
         try:
-            after = external_update(session, event.key, event.value, turn.received_at)
+            after = external_update(session, event.key, event.value, turn.received_at, turn.policy)
         except (FieldError, UnknownField) as error:
             # The door refuses such values before a turn exists; here they can only be our mistake.
             yield self._failed(turn, BackendFailure(kind=FailureKind.INTERNAL, note=type(error).__name__), watch)

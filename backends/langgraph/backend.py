@@ -35,13 +35,12 @@ class LangGraphBackend:
         self._model = model
         self._checkpoints = checkpoints
         self._engine = AccidentEngine(
-            build_graph(checkpoints.saver if checkpoints else None),
+            build_graph(checkpoints.for_turns if checkpoints else None),
             model,
             load_prompts(),
             clock,
             on_invalid=on_invalid,
             build=build,
-            prune=checkpoints.prune if checkpoints else None,
         )
 
     def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
@@ -58,6 +57,9 @@ class LangGraphBackend:
 
     async def probe(self) -> str | None:
         return await self.ready() or await self._model.probe()
+
+    def describe(self) -> str:
+        return f"model {self._model.name} at {self._model.host}, {self._engine.version}"
 
     async def aclose(self) -> None:
         """Checkpoints belong to whoever opened them."""

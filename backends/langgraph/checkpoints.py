@@ -1,92 +1,73 @@
-"""LangGraph's checkpoints in PostgreSQL: the stock saver over a pool of our own, in a schema of its own.
+"""LangGraph's checkpoints in PostgreSQL: a pool of our own, tables in a schema of their own, one row a thread (saver.py).
 
-The tables are made by `set_up` (the migrate command), never at start. One checkpoint a thread is kept: `prune` deletes the older ones.
+The tables are the stock saver's; `set_up` (the migrate command) makes them, never the start of a server.
 """
 
 import asyncio
-import contextlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-import psycopg
+import asyncpg
 import structlog
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, sql
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from backends.langgraph.saver import NewestOnlySaver, TurnSaver
 from domain.errors import StoreUnavailable
 
 log = structlog.get_logger(__name__)
 
 _SETUP_LOCK = 0x43524F5353464144  # "CROSSFAD": one setup at a time in the database
 _POLL_S = 0.2
-_CHECKOUT_S = 5.0
-
-# One statement, three tables: the newest checkpoint stays with the blobs it names; pending writes of the others go with them.
-_PRUNE = """
-WITH newest AS (
-    SELECT checkpoint_ns, checkpoint_id, checkpoint
-      FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = '' ORDER BY checkpoint_id DESC LIMIT 1
-), old_writes AS (
-    DELETE FROM checkpoint_writes w USING newest n
-     WHERE w.thread_id = %(thread)s AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id < n.checkpoint_id
-), old_blobs AS (
-    DELETE FROM checkpoint_blobs b USING newest n
-     WHERE b.thread_id = %(thread)s AND b.checkpoint_ns = n.checkpoint_ns
-       AND b.version IS DISTINCT FROM n.checkpoint -> 'channel_versions' ->> b.channel
-)
-DELETE FROM checkpoints c USING newest n
- WHERE c.thread_id = %(thread)s AND c.checkpoint_ns = n.checkpoint_ns AND c.checkpoint_id < n.checkpoint_id
-"""
-
-Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+_CONNECT_S = 5.0
+_STATEMENT_S = 10.0  # a checkpoint that takes longer is a fault, not patience
+_OUTAGES = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    saver: AsyncPostgresSaver
-    pool: Pool
+    """`saver` is for looking at what was kept, `for_turns` for keeping it."""
+
+    saver: NewestOnlySaver
+    for_turns: TurnSaver
 
     async def ping(self) -> None:
-        """Raises StoreUnavailable when the tables cannot be read."""
+        """Raises StoreUnavailable when the table cannot be read."""
         try:
-            async with self.pool.connection() as connection:
-                await connection.execute("SELECT 1 FROM checkpoints LIMIT 1")
-        except (psycopg.Error, PoolTimeout) as error:
+            await self.saver.ping()
+        except _OUTAGES as error:
             raise StoreUnavailable("checkpoints") from error
-
-    async def prune(self, thread: str) -> None:
-        """Keep the newest checkpoint of a thread."""
-        async with self.pool.connection() as connection:
-            await connection.execute(_PRUNE, {"thread": thread})
 
 
 @asynccontextmanager
 async def open_saver(dsn: str, schema: str, *, max_size: int = 8) -> AsyncGenerator[Checkpoints, None]:
-    """The saver and its pool, both closed at the end. Opens lazily: a database that is away makes a process not ready, it does not
+    """The saver over a pool that is closed at the end. Opens lazily: a database that is away makes a process not ready, it does not
     stop it."""
-    pool: Pool = AsyncConnectionPool(
+    pool = asyncpg.create_pool(
         dsn,
-        connection_class=AsyncConnection[DictRow],
         min_size=0,
         max_size=max_size,
-        timeout=_CHECKOUT_S,
-        max_idle=300,
-        kwargs=_connection_options(schema),
-        check=cast(Any, AsyncConnectionPool.check_connection),
-        open=False,
+        timeout=_CONNECT_S,
+        command_timeout=_STATEMENT_S,
+        server_settings={"application_name": "crossfade-checkpoints"},
+        reset=_nothing_to_reset,
     )
-    await pool.open(wait=False)
+    await pool
     try:
-        saver = AsyncPostgresSaver(cast(Any, pool))
-        # The saver serialises all its work with one lock, for the sake of a single connection. A pool gives everyone a connection.
-        saver.lock = cast(Any, contextlib.nullcontext())
-        yield Checkpoints(saver=saver, pool=pool)
+        yield Checkpoints(saver=NewestOnlySaver(pool, schema), for_turns=TurnSaver(pool, schema))
     finally:
-        await pool.close()
+        try:
+            await cast(Any, pool).close()
+        except _OUTAGES as error:
+            log.warning("checkpoint_pool_close_failed", error_type=type(error).__name__)
+            pool.terminate()
+
+
+async def _nothing_to_reset(_connection: object) -> None:
+    """Single statements leave no session state behind, so a connection goes back without the round trip that would clear it."""
 
 
 async def set_up(dsn: str, schema: str) -> None:

@@ -6,11 +6,12 @@ cancels the task, and what the graph had not finished never happened. The checkp
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from functools import partial
 from typing import Any
 
 import structlog
+from langchain_core.runnables import RunnableConfig
 
 from backends.langgraph.accident.graph import GRAPH_VERSION, AccidentGraph
 from backends.langgraph.accident.prompts import Prompts
@@ -20,6 +21,7 @@ from contract.ports import Clock
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
 from domain.outcome import Failed, FormChanged, Outcome, Receipt, Replied, Reply, ReplyEvent, StageDecided, TextPiece
+from domain.published import tables_digest
 from domain.session import SessionState
 from domain.thread_id import thread_id
 from domain.turn import Turn
@@ -27,9 +29,6 @@ from domain.turn import Turn
 log = structlog.get_logger()
 
 QUEUE_SIZE = 64
-_TIDY_S = 1.0  # what a finished turn may still take to prune when the process goes
-
-Prune = Callable[[str], Awaitable[None]]
 
 
 class AccidentEngine:
@@ -44,16 +43,15 @@ class AccidentEngine:
         *,
         on_invalid: OnInvalid = "error_then_handoff",
         build: str = "",
-        prune: Prune | None = None,
     ) -> None:
         self._graph = graph
         self._model = model
         self._prompts = prompts
         self._clock = clock
         self._on_invalid: OnInvalid = on_invalid
-        self._prune = prune
         self._tasks: set[asyncio.Task[None]] = set()
-        self.version = "+".join(part for part in (build, GRAPH_VERSION, prompts.digest) if part)
+        # Which program, which wording and which rules served a turn: every turn's receipt carries it.
+        self.version = "+".join(part for part in (build, GRAPH_VERSION, f"prompts-{prompts.digest}", f"tables-{tables_digest()}") if part)
 
     async def run(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
         """The events of one turn, ending with Replied or Failed. Closing it early cancels the turn."""
@@ -73,10 +71,9 @@ class AccidentEngine:
                     await task
 
     async def aclose(self) -> None:
-        """Let the tasks that only tidy up finish, and cancel the turns that nobody closed."""
+        """Cancel the turns that nobody closed."""
         tasks = list(self._tasks)
-        _, running = await asyncio.wait(tasks, timeout=_TIDY_S) if tasks else ((), ())
-        for task in running:
+        for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -119,14 +116,15 @@ class AccidentEngine:
             await queue.put(Failed(self._outcome(run, watch, failure=failure)))
             return
         await queue.put(self._replied(run, watch))
-        if self._prune is not None:
-            await self._tidy(thread)
 
     async def _failure_of(self, run: TurnRun, thread: str) -> BackendFailure | None:
         """Run the graph; None when it reached its end. Our own cancellation passes through; a foreign one is a failure."""
         try:
             durability = "exit" if self._graph.checkpointer else None
-            await self._graph.ainvoke({}, {"configurable": {"thread_id": thread}}, context=run, durability=durability)
+            config: RunnableConfig = {"configurable": {"thread_id": thread}}
+            # Nobody reads the steps: no stream mode, no copy of the state for each of them (ainvoke would make two).
+            async for _ in self._graph.astream({}, config, context=run, stream_mode=(), durability=durability):
+                pass
         except BackendError as error:
             return error.failure
         except asyncio.CancelledError:
@@ -158,19 +156,13 @@ class AccidentEngine:
             reply=reply,
             failure=failure,
             violations=tuple(dict.fromkeys(run.violations)),
+            tags=run.tags,
             receipt=Receipt(backend=BackendName.LANGGRAPH, build=self.version, turn_id=run.turn.turn_id),
             model_calls=run.model_calls,
+            model=run.model_use(),
             first_text_ms=watch.first_text_ms,
             total_ms=watch.elapsed_ms(),
         )
-
-    async def _tidy(self, thread: str) -> None:
-        """Older checkpoints are of no use to anyone. The reply is out: a failure here is only logged."""
-        assert self._prune is not None
-        try:
-            await self._prune(thread)
-        except Exception as error:
-            log.warning("checkpoints_not_pruned", error=type(error).__name__)
 
 
 class _Recorder:

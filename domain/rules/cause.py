@@ -2,7 +2,9 @@
 
 import re
 
-from domain.rules.wording import spoken_text
+from domain.rules.wording import ascii_digits, spoken_text
+
+MAX_CHARS = 200
 
 # A manoeuvre the user names wins over what was hit; within a group the first one in the text does.
 _MANOEUVRES = {
@@ -20,20 +22,27 @@ _MANOEUVRES = {
     "撞固定物": r"撞固定物|撞[到上了]*(?:护栏|柱子?|墙|树|电线杆|路灯|石墩|隔离)",
 }
 CAUSES = (*_MANOEUVRES, "其他")
-_FACILITY = re.compile(r"护栏|电线杆|绿化带|路灯|隔离墩")
+_PATTERNS = {label: re.compile(pattern) for label, pattern in _MANOEUVRES.items()}
+_LONG_NUMBER = re.compile(r"[0-9]{6,}|[0-9](?:[ -]?[0-9]){10,}")  # the second: a phone or identity number written in groups
+_FACILITIES = r"护栏|电线杆|绿化带|路灯|隔离[墩带栏]|信号灯|路牌|指示牌|限高杆|道闸|消防栓|花坛|栅栏|树|柱子|墙"
+_STRUCK = r"(?:撞|碰|蹭|刮|怼|顶|冲|抱)"
+_FACILITY = re.compile(
+    rf"(?<!没有)(?<!没)(?<!差点)(?<!差一点就){_STRUCK}[^,，。没]{{0,6}}(?:{_FACILITIES})|(?:{_FACILITIES})[^,，。]{{0,5}}(?:撞|怼|蹭|"
+    rf"倒了|断了|凹)"
+)
 
 
 def cause_label(text: str) -> str | None:
     """The first label a text names; hitting a fixed object is only said when no manoeuvre is."""
-    found = {label: match.start() for label, pattern in _MANOEUVRES.items() if (match := re.search(pattern, text))}
+    found = {label: match.start() for label, pattern in _PATTERNS.items() if (match := pattern.search(text))}
     moved = {label: at for label, at in found.items() if label != "撞固定物"}
     return min(moved or found, key=lambda label: found[label], default=None)
 
 
 def cause(raw: object, label: str) -> str:
     """A label, or the narrative. Raises FieldError."""
-    text = spoken_text(raw, label, 200)
-    return cause_label(text) or re.sub(r"[0-9]{6,}", "*", text)
+    text = ascii_digits(spoken_text(raw, label, MAX_CHARS))
+    return cause_label(text) or _LONG_NUMBER.sub("*", text)
 
 
 def names_facility(text: str) -> bool:

@@ -3,8 +3,10 @@
 import re
 
 from domain.rules.field_error import FieldError
-from domain.rules.wording import ascii_digits, normal, numeral
+from domain.rules.wording import ascii_digits, numeral, spoken_text
 
+MAX_CHARS = 10
+_MEASURE = re.compile(r"(?:[辆台部个](?:机动车|小车|轿车|汽车|车)?|(?:机动车|小车|轿车|汽车|车))\Z")
 _OUT_OF_RANGE = "机动车数量应为0到99的整数"
 
 
@@ -16,10 +18,8 @@ def vehicle_count(raw: object, label: str) -> int:
         return _in_range(raw)
     if not isinstance(raw, str):
         raise FieldError(_OUT_OF_RANGE)
-    text = ascii_digits(normal(raw)).replace(" ", "")
-    if not text:
-        raise FieldError(f"{label}不能为空")
-    number = numeral(re.sub(r"(?:辆|台|部|个)?(?:机动车|小车|轿车|汽车|车)?$", "", text) or text)
+    text = ascii_digits(spoken_text(raw, label, MAX_CHARS)).replace(" ", "")
+    number = numeral(_MEASURE.sub("", text))
     if number is None:
         raise FieldError(_OUT_OF_RANGE)
     return _in_range(number)

@@ -11,6 +11,8 @@ from stdnum.cn import ric
 from domain.rules.field_error import FieldError
 from domain.rules.wording import digit_text, number_text
 
+MAX_AGE_YEARS = 110
+_OLD_SERIES_AGES = range(16, 101)  # a shown number of the old series is an adult's; beyond, the digits are part of a longer number
 _TAIL = re.compile(r"(?:叉|×|\*|艾克斯|埃克斯)$")
 _PROVINCES = frozenset(
     map(
@@ -35,7 +37,7 @@ def identity_number(raw: object, label: str, today: date) -> str:
         born = birth_date(number)
     except ValueError as error:
         raise FieldError("身份证号中的出生日期不正确") from error
-    if born.year < 1900 or born > today or today.year - born.year > 110:
+    if born.year < 1900 or born > today or age_on(number, today) > MAX_AGE_YEARS:
         raise FieldError("身份证号中的出生日期不合理")
     if ric.calc_check_digit(number) != number[-1]:
         raise FieldError("身份证号校验位不正确，请核对")
@@ -49,6 +51,16 @@ def identity_text(text: str) -> str:
 
 def is_old_series(number: str) -> bool:
     return re.fullmatch(r"[1-9][0-9]{14}", number) is not None
+
+
+def is_plausible_old_series(number: str, today: date) -> bool:
+    """Fifteen digits that somebody may really hold: known area, a real day, and an age that goes with the old series."""
+    if not is_old_series(number) or number[:2] not in _PROVINCES:
+        return False
+    try:
+        return age_on(completed(number), today) in _OLD_SERIES_AGES
+    except ValueError:
+        return False
 
 
 def completed(number: str) -> str:

@@ -3,6 +3,8 @@
 from domain.rules.field_error import FieldError
 from domain.rules.wording import ascii_digits, normal, number_text
 
+MAX_CHARS = 10
+
 PLATE_TYPES: dict[str, str] = {
     "01": "大型汽车", "02": "小型汽车", "03": "使馆汽车", "04": "领馆汽车", "05": "境外汽车", "06": "外籍汽车", "07": "普通摩托车",
     "08": "轻便摩托车", "09": "使馆摩托车", "10": "领馆摩托车", "11": "境外摩托车", "12": "外籍摩托车", "13": "低速车", "14": "拖拉机",
@@ -16,6 +18,7 @@ MOTORCYCLE_TYPES = frozenset({"07", "08", "09", "10", "11", "12", "17", "19", "2
 UNPLATED_TYPES = frozenset({"41", "42", "43"})
 ONLINE_TYPES = frozenset({"02", "16", "26", "27", "51", "52"})  # every other type needs a person; 01 and 15 until a policy allows them
 
+GREEN = "绿牌"  # small or large: the number says which (domain/fields.py)
 _WORDS = {
     "蓝牌": "02",
     "小车": "02",
@@ -24,7 +27,9 @@ _WORDS = {
     "大车": "01",
     "货车": "01",
     "大客": "01",
-    "绿牌": "52",
+    "大货车": "01",
+    "大客车": "01",
+    GREEN: "52",
     "摩托": "07",
     "摩托车": "07",
 }
@@ -33,8 +38,13 @@ _CODES = {label: code for code, label in PLATE_TYPES.items()}
 
 def plate_type(raw: object, label: str) -> str:
     """A two-digit code. Raises FieldError when there is no such type."""
-    word = ascii_digits(normal(number_text(raw, label, 10))).replace(" ", "")
-    code = word.zfill(2) if word.isdigit() else _CODES.get(word) or _WORDS.get(word, "")
+    word = ascii_digits(number_text(raw, label, MAX_CHARS)).replace(" ", "")
+    code = word.zfill(2) if word.isascii() and word.isdigit() else _CODES.get(word) or _WORDS.get(word, "")
     if code not in PLATE_TYPES:
         raise FieldError("号牌种类代码不存在")
     return code
+
+
+def is_green(raw: object) -> bool:
+    """The speaker names the colour of new-energy plates, not one of their two sizes."""
+    return isinstance(raw, str) and len(raw) <= MAX_CHARS and normal(raw).replace(" ", "") == GREEN

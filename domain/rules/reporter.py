@@ -5,7 +5,8 @@ import re
 from domain.rules.field_error import FieldError
 from domain.rules.wording import spoken_text
 
-ROLES = ("当事人", "乘客", "目击者", "家属或代报", "其他")
+DRIVER = "当事人"
+ROLES = (DRIVER, "乘客", "目击者", "家属或代报", "其他")
 
 _FAMILY = "老公|老婆|爱人|孩子|儿子|女儿|父亲|母亲|爸|妈|朋友|同事|家人"
 _DRIVER = r"我(?:自己)?(?:在)?开的?车|我开的|我是(?:司机|车主|驾驶|当事)|司机本人|驾驶人?本人"

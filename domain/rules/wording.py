@@ -10,15 +10,16 @@ import unicodedata
 from domain.rules.field_error import FieldError
 
 _SPOKEN = dict(zip("零〇○洞一幺妖腰二两三四五六七拐八九勾", "0000111122345677899", strict=True))
+_DROPPED = ("Cf", "Cs")
 _KEYCAPS = "\ufe0f\u20e3"
-_DIGIT_NOISE = re.compile(r"[\s_.,，。·•・、]")
+_DIGIT_NOISE = re.compile(r"[\s_.,，。·•・‧∙⋅、−]")
 _NUMERALS = dict(zip("零〇一二两俩三仨四五六七八九", (0, 0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9), strict=True))
 
 
 def normal(text: str) -> str:
-    """NFKC, no invisible format characters, control characters as spaces, single spaces, trimmed."""
+    """NFKC, no invisible format characters or lone surrogates, control characters as spaces, single spaces, trimmed."""
     folded = unicodedata.normalize("NFKC", text)
-    visible = "".join(" " if unicodedata.category(char) == "Cc" else char for char in folded if unicodedata.category(char) != "Cf")
+    visible = "".join(" " if unicodedata.category(char) == "Cc" else char for char in folded if unicodedata.category(char) not in _DROPPED)
     # Dropping a format character can bring two composable characters together.
     return unicodedata.normalize("NFKC", re.sub(r"\s+", " ", visible).strip())
 
@@ -52,19 +53,25 @@ NUMERAL = r"(?:[0-9]{1,2}|[一二三四五六七八九]?十[一二三四五六�
 
 
 def spoken_text(raw: object, label: str, max_chars: int) -> str:
-    """The text of a field value: not blank, at most `max_chars` before normalisation. Raises FieldError."""
+    """The text of a field value: not blank, at most `max_chars` before and after normalisation. Raises FieldError."""
     if not isinstance(raw, str):
         raise FieldError(f"{label}类型不正确")
+    # The cap comes first: normalising costs more than its input when somebody piles up combining marks.
+    too_long = FieldError(f"{label}过长，最多{max_chars}个字符")
+    if len(raw.strip()) > max_chars:
+        raise too_long
     text = normal(raw)
     if not text:
         raise FieldError(f"{label}不能为空")
-    if len(raw.strip()) > max_chars:
-        raise FieldError(f"{label}过长，最多{max_chars}个字符")
+    if len(text) > max_chars:
+        raise too_long
     return text
 
 
 def number_text(raw: object, label: str, max_chars: int) -> str:
     """Like `spoken_text` for fields whose values look like numbers: a JSON integer is its digits, a fraction is refused."""
     if isinstance(raw, int) and not isinstance(raw, bool):
+        if abs(raw) >= 10**max_chars:  # Python refuses to write out an integer of thousands of digits
+            raise FieldError(f"{label}过长，最多{max_chars}个字符")
         raw = str(raw)
     return spoken_text(raw, label, max_chars)

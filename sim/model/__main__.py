@@ -2,9 +2,11 @@
 
 import argparse
 import asyncio
+import os
 
-from sim.chance import rate_option
+from sim.chance import rate_option, rates_from_text
 from sim.model.faults import FAULTS
+from sim.model.mistakes import MISTAKES, MISTAKES_VARIABLE
 from sim.model.server import Behaviour, ModelServer
 from sim.process import add_server_options, serve
 
@@ -19,9 +21,27 @@ def main() -> None:
     parser.add_argument(
         "--fault", action="append", default=[], type=rate_option(FAULTS), metavar="NAME=RATE", help=f"one of {', '.join(FAULTS)}"
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of faults and wording")
+    parser.add_argument(
+        "--mistake",
+        action="append",
+        default=[],
+        type=rate_option(MISTAKES),
+        metavar="NAME=RATE",
+        help=f"share of prompts with {', '.join(MISTAKES)}; beats {MISTAKES_VARIABLE}=NAME=RATE,…",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of faults, mistakes and wording")
     options = parser.parse_args()
-    behaviour = Behaviour(delay_ms=options.delay_ms, chunk_chars=max(1, options.chunk_chars), faults=dict(options.fault), seed=options.seed)
+    try:
+        mistakes = rates_from_text(os.environ.get(MISTAKES_VARIABLE, ""), MISTAKES) | dict(options.mistake)
+    except ValueError as error:
+        parser.error(f"{MISTAKES_VARIABLE}: {error}")
+    behaviour = Behaviour(
+        delay_ms=options.delay_ms,
+        chunk_chars=max(1, options.chunk_chars),
+        faults=dict(options.fault),
+        mistakes=mistakes,
+        seed=options.seed,
+    )
     asyncio.run(serve(ModelServer(behaviour).app(), host=options.host, port=options.port, exit_with_stdin=options.exit_with_stdin))
 
 

@@ -1,12 +1,14 @@
 """What the scripted model answers. Pure: Prompt (and a random source for its wording) → text.
 
 It chooses a state only out of the prompt's `allowed_next`, fills only keys it was asked for, and at temperature 0 says the same twice.
+A `Mood` (mistakes.py) makes it a worse model on purpose.
 """
 
 import json
 import random
 
 from sim.model.lexicon import speech
+from sim.model.mistakes import Mood
 from sim.model.prompt import AgentPrompt, ChatPrompt, ExtractPrompt, Prompt
 from sim.model.reading import Reading, Scalar, read
 
@@ -16,12 +18,14 @@ _NEVER_BY_CHOICE = ("0000", "0001", "0002", "0003", "0004", "0005")
 # Not among the keys the agent's prompt offers: numbers it hides, and whether people are hurt, which `safety` alone may say.
 _WITHHELD = frozenset({"ywrysw", "sfzmhm1", "sjhm1", "sfzmhm2", "sjhm2", "hphm1", "hphm2", "hpzl1", "hpzl2"})
 
+_SOUND = Mood()
 
-def answer_to(prompt: Prompt, *, wording: random.Random | None = None) -> str:
+
+def answer_to(prompt: Prompt, *, wording: random.Random | None = None, mood: Mood = _SOUND) -> str:
     """`wording` None means temperature 0."""
     match prompt:
         case AgentPrompt():
-            return _agent_answer(prompt, wording)
+            return _agent_answer(prompt, wording, mood)
         case ExtractPrompt():
             return _extraction(prompt)
         case ChatPrompt():
@@ -82,12 +86,11 @@ def _is_under_way(prompt: AgentPrompt, reading: Reading) -> bool:
     return reading.is_ready or (has_facts and not (reading.is_not_ready and not reading.fields))
 
 
-def _agent_answer(prompt: AgentPrompt, wording: random.Random | None) -> str:
-    reading = read(prompt.user, asking=prompt.asking, party=_party(prompt.asking, prompt.stage))
-    state = choose_state(prompt, reading)
+def _agent_answer(prompt: AgentPrompt, wording: random.Random | None, mood: Mood) -> str:
+    reading = mood.misread(read(prompt.user, asking=prompt.asking, party=_party(prompt.asking, prompt.stage)))
+    state = mood.misplaced(choose_state(prompt, reading), prompt)
     form = _form(prompt, reading)
-    block = f"<form>{_compact(form)}</form>" if form else ""
-    return f"<state>{state}</state>{block}{_opener(wording)}{_sentence(prompt, reading, state)}"
+    return mood.written(state, _compact(form) if form else "", _opener(wording) + _sentence(prompt, reading, state))
 
 
 def _form(prompt: AgentPrompt, reading: Reading) -> dict[str, object]:

@@ -167,7 +167,9 @@ def _cause(dense: str, asking: str, facts: dict[str, Scalar]) -> str | None:
         return min(hits)[1]
     if words.tables["causes"][fixed].search(dense):
         return fixed
-    is_narrative = len(dense) >= _MIN_NARRATIVE_CHARS and not facts and not words.finds("irrelevant", dense)
+    is_narrative = (
+        len(dense) >= _MIN_NARRATIVE_CHARS and not facts and not any(words.finds(name, dense) for name in ("irrelevant", "refused"))
+    )
     return dense[:200] if asking == "SGYY" and is_narrative and not words.finds("side_question", dense) else None
 
 

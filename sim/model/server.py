@@ -12,10 +12,12 @@ from typing import Any, cast
 
 from aiohttp import web
 
+from sim.chance import checked_rates
 from sim.model import wire
 from sim.model.answer import answer_to
 from sim.model.faults import ILLEGAL_ANSWER, drawn_fault
 from sim.model.lexicon import speech
+from sim.model.mistakes import MISTAKES, Mood
 from sim.model.prompt import prompt_from_messages
 
 HANG_S = 3600.0
@@ -23,11 +25,13 @@ HANG_S = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """`delay_ms` comes before the first byte and again between two pieces at a tenth of it."""
+    """`delay_ms` comes before the first byte and again between two pieces at a tenth of it. `faults` break the call, `mistakes` make
+    the answer a worse one (sim/model/faults.py, sim/model/mistakes.py); both are rates by name."""
 
     delay_ms: float = 0.0
     chunk_chars: int = 4
     faults: Mapping[str, float] = field(default_factory=dict[str, float])
+    mistakes: Mapping[str, float] = field(default_factory=dict[str, float])
     seed: int = 0
 
 
@@ -52,12 +56,14 @@ class ModelServer:
         self._numbers = itertools.count(1)
         self._calls: Counter[str] = Counter()
         self._chance = random.Random(behaviour.seed)
+        self._mistakes = checked_rates(behaviour.mistakes, MISTAKES)
 
     def app(self) -> web.Application:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", self.complete)
         app.router.add_get("/v1/models", self.models)
         app.router.add_get("/sim/stats", self.stats)
+        app.router.add_post("/sim/mistakes", self.mistake)
         return app
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
@@ -83,7 +89,8 @@ class ModelServer:
             return web.json_response(wire.error_body("The server had an error.", kind="server_error", code=None), status=500)
         wording = random.Random(f"{self._behaviour.seed}:{body.get('seed', number)}") if float(body.get("temperature") or 0) > 0 else None
         text = {"garbage": speech().garbage, "illegal": ILLEGAL_ANSWER, "empty": ""}.get(fault or "") if fault else None
-        text = answer_to(prompt, wording=wording) if text is None else text
+        mood = Mood(rates=self._mistakes, seed=self._behaviour.seed, subject=json.dumps(messages, ensure_ascii=False))
+        text = answer_to(prompt, wording=wording, mood=mood) if text is None else text
         options = cast("dict[str, Any]", body.get("stream_options") or {})
         call = _Call(
             text=text,
@@ -130,6 +137,15 @@ class ModelServer:
 
     async def stats(self, request: web.Request) -> web.Response:
         return web.json_response({"calls": 0} | dict(self._calls))
+
+    async def mistake(self, request: web.Request) -> web.Response:
+        """Set some rates; the others stay. 400 for a name or a rate that is none."""
+        try:
+            rates = cast("dict[str, Any]", await request.json())
+            self._mistakes |= checked_rates({name: float(rate) for name, rate in rates.items()}, MISTAKES)
+        except (ValueError, TypeError, AttributeError) as error:
+            return web.json_response({"error": str(error)}, status=400)
+        return web.json_response({"mistakes": self._mistakes})
 
 
 def _refused(message: str) -> web.Response:

@@ -62,7 +62,8 @@ class Partner:
 
     async def _step(self, step: Step, session: str, turn: int, *, stream: bool) -> CallReport:
         if isinstance(step, Say):
-            body = {"sessionId": session, "text": step.text, "needFormUpdate": True}
+            # Played faster than people take photos: without an id of its own the next one would be taken for a second tap.
+            body = {"sessionId": session, "text": step.text, "needFormUpdate": True, "eventId": f"{session}-{turn}"}
             return await self._report("chat", session, turn, body, stream=stream)
         return await self._report("set_info", session, turn, {"sessionId": session, "key": step.key, "value": step.value})
 

@@ -5,10 +5,11 @@ import os
 import random
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
-from bench.load import Load, Target, WrongAnswer, for_calls, side_by_side
+from bench.load import Load, Target, WrongAnswer, for_calls, in_sessions, side_by_side
 
 pytestmark = pytest.mark.unit
 
@@ -68,6 +69,32 @@ async def test_a_wrong_answer_ends_the_measurement(answer: bytes):
     async with server(answer) as target:
         with pytest.RaisesGroup(WrongAnswer):
             await for_calls(target(b'"code":"200"'), "hello", 3)
+
+
+async def test_sessions_are_played_for_so_many_turns_each_and_counted_together():
+    asked: list[str] = []
+
+    def body(session_id: str, text: str) -> bytes:
+        asked.append(session_id)
+        return b"{}"
+
+    async with server(WHOLE) as target:
+        load = await in_sessions(replace(target(b'"code":"200"'), body=body, turns_per_session=2), "hello", ["a", "b"], 5)
+    assert sorted(asked) == ["a"] * 5 + ["b"] * 5
+    assert load.calls == 10
+
+
+async def test_a_target_names_its_sessions_and_how_long_they_last():
+    names, asked = iter("abc"), list[str]()
+
+    def body(session_id: str, text: str) -> bytes:
+        asked.append(session_id)
+        return b"{}"
+
+    async with server(WHOLE) as target:
+        door = replace(target(b'"code":"200"'), body=body, turns_per_session=2, next_session=lambda: next(names))
+        await for_calls(door, "hello", 5)
+    assert asked == ["a", "a", "b", "b", "c"]
 
 
 async def test_side_by_side_visits_every_part_the_same_number_of_times_and_sums_it_up():

@@ -19,7 +19,7 @@ def asked(question: str | None, stage: StageCode = StageCode.COLLECTING, **form:
 @pytest.mark.parametrize(
     "question, text, values",
     [
-        ("YWRYSW", "没有人受伤，我自己倒车撞到柱子了", {"sgyy": "倒车"}),
+        ("YWRYSW", "没有人受伤，我自己倒车撞到柱子了", {"jdcsl": 1, "sgyy": "倒车"}),
         ("READY", "好了，我跟前面一辆车追尾了，人都没事", {"sgyy": "追尾"}),
         ("SFSGXC", "还在现场，十分钟前发生的", {"sfsgxc": True, "sgfssj": "2026-07-27 15:10:00"}),
         ("SFSGXC", "在的", {"sfsgxc": True}),

@@ -69,7 +69,7 @@ def test_answer_to_a_hazards_question_is_a_verdict_on_it(text: str, pending: str
     assert detect(text, pending).hazards.get(reason) is verdict
 
 
-@pytest.mark.parametrize("text", ["太麻烦了，转人工", "人工", "我要报警", "找个真人", "不想跟机器人说", "叫交警来"])
+@pytest.mark.parametrize("text", ["太麻烦了，转人工", "人工", "帮我接客服", "我要报警", "找个真人", "不想跟机器人说", "叫交警来"])
 def test_wish_for_a_person_is_heard(text: str):
     assert asks_for_person(text)
 

@@ -1,9 +1,11 @@
 """The whole matrix, computed from the table: every pair of stages and every trigger, and what a guard says on both sides."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from domain.guards import Situation, holds
 from domain.session import Dialogue
@@ -141,3 +143,22 @@ def test_a_limit_is_reached_at_three(guard: Guard, below: Dialogue, at: Dialogue
 def test_every_guard_answers_for_an_empty_session(guard: Guard | None):
     empty = Situation(stage=None, form={}, dialogue=Dialogue(), now=NOON)
     assert holds(guard, empty) is (guard in (None, Guard.COLLECTION_INCOMPLETE))
+
+
+def _written_down() -> set[tuple[str | None, str, str, str | None]]:
+    """The edges of the second transcription, every shorthand spelled out."""
+    edges: set[tuple[str | None, str, str, str | None]] = set()
+    for row in yaml.safe_load((Path(__file__).parents[1] / "golden" / "transitions.yaml").read_text("utf-8")):
+        named = row["from"] if isinstance(row["from"], list) else [row["from"]]
+        sources = NON_TERMINAL if named == ["open"] else [None if name == "new" else StageCode(name) for name in named]
+        triggers = list(Trigger) if row["triggers"] == "any" else [Trigger(trigger) for trigger in row["triggers"]]
+        for source in sources:
+            target = (source or StageCode.NOT_READY) if row["to"] == "self" else StageCode(row["to"])
+            edges |= {(source, target, trigger, row.get("guard")) for trigger in triggers}
+    return edges
+
+
+def test_the_table_is_what_was_written_down_independently():
+    table = {(edge.source, edge.target, edge.trigger, edge.guard) for edge in TRANSITIONS}
+    assert table == _written_down()
+    assert len(TRANSITIONS) == len(table)

@@ -48,6 +48,9 @@ class ScriptedBackend:
     async def ready(self) -> str | None:
         return None
 
+    def describe(self) -> str:
+        return "scripted"
+
     async def probe(self) -> str | None:
         return None
 

@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+from backends.langgraph.model.port import TokenUse
 from domain.errors import BackendError, FailureKind
 
 
 class ScriptedModel:
     """`replies` are taken in order; an exception among them is raised instead. `cut` splits a reply into pieces (default: one)."""
+
+    name = "scripted"
+    host = "nowhere"
 
     def __init__(self, replies: Sequence[str | BackendError] = (), *, cut: Callable[[str], list[str]] | None = None) -> None:
         self.replies = list(replies)
@@ -19,7 +23,7 @@ class ScriptedModel:
     def then(self, *replies: str | BackendError) -> None:
         self.replies += replies
 
-    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str, None]:
+    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str | TokenUse, None]:
         self.sent.append(list(messages))
         if not self.replies:
             raise BackendError(FailureKind.INTERNAL, "the script has no reply left")
@@ -48,7 +52,7 @@ class StuckModel(ScriptedModel):
         self._lead = lead
         self.is_stuck = asyncio.Event()
 
-    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str, None]:
+    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str | TokenUse, None]:
         self.sent.append(list(messages))
         try:
             if self._lead:

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from backends.langgraph.backend import LangGraphBackend
+from backends.langgraph.model.port import TokenUse
 from domain.backend_name import BackendName
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.house import House, open_house
@@ -19,7 +20,8 @@ from wiring.database import Database
 
 pytestmark = [pytest.mark.integration, pytest.mark.security]
 
-SETS = pytest.mark.parametrize("sentences", [load("injury.jsonl")], ids=["own"])
+SETS_OF = ("injury", "second", "held_out")
+SETS = pytest.mark.parametrize("sentences", [load(f"{name}.jsonl") for name in SETS_OF], ids=SETS_OF)
 PLAIN_ACCEPTED = 0.85
 TOGETHER = 16
 
@@ -27,7 +29,10 @@ TOGETHER = 16
 class AllClearModel:
     """The worst model for injuries: it says in every way it has that nobody is hurt."""
 
-    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str, None]:
+    name = "all-clear"
+    host = "nowhere"
+
+    async def stream(self, messages: Sequence[Any], *, request_id: str) -> AsyncGenerator[str | TokenUse, None]:
         yield '<state>1002</state><form>{"fields":{"ywrysw":false},"answer":"valid","confirm":"yes","safety":"none"}</form>好的。'
 
     async def probe(self) -> str | None:

@@ -173,6 +173,20 @@ async def test_a_keyed_reply_is_stored_with_its_turn_and_found_without_a_lease(s
     await store.release(turn, holder.lease)
 
 
+async def test_a_request_that_changed_nothing_is_kept_under_its_key_and_gives_its_lease_back(store, pool, request):
+    turn = fresh(request)
+    opened = await store.open(turn, idempotency_key="k4")
+    reply = {"stage": "1002", "patch": {}, "pieces": [], "version": 1}
+    await store.acknowledge(turn, opened.lease, idempotency_key="k4", request_hash=b"h", stored_reply=reply)
+    again = await store.open(fresh(request), idempotency_key="k4")
+    assert (again.stored.request_hash, again.stored.reply) == (b"h", reply)
+    assert await count(pool, "turns", turn) == 0
+    late = fresh(request)
+    await store.release(late, (await store.open(late, idempotency_key=None)).lease)
+    with pytest.raises(SessionBusy):  # whoever lost the lease keeps nothing
+        await store.acknowledge(late, opened.lease, idempotency_key="k5", request_hash=b"h", stored_reply=reply)
+
+
 async def test_an_expired_key_is_free_again(store, pool, request):
     turn = fresh(request)
     opened = await store.open(turn, idempotency_key="k3")

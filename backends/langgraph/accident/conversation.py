@@ -20,8 +20,9 @@ async def converse(state: AccidentState, run: TurnRun) -> AccidentState:
         run.decision = run.draft.decision
     if run.decision is not None:
         return {}
-    await _ask(run, run.draft)
-    return {"attempts": state.get("attempts", 0) + 1, "proposed": run.said.code if run.said else None}
+    if run.model_calls <= state.get("attempts", 0):  # more: this attempt was made, only its record in the state was lost
+        await _ask(run, run.draft)
+    return {"attempts": run.model_calls, "proposed": run.said.code if run.said else None}
 
 
 async def _ask(run: TurnRun, draft: Draft) -> None:

@@ -1,4 +1,5 @@
-"""The accident dialogue as a graph. Nodes do, edges only read what a node has stored: every router is pure and total.
+"""The accident dialogue as a graph. Nodes do, edges only read what a node has stored: every router is pure and total
+(and a coroutine, because LangGraph hands a plain function to a thread).
 
 normalize_input → hydrate_state → global_handoff_gate → safety_precheck → route_phase → one branch → … → compose_response.
 A rejected proposal goes back to its phase node once, with a corrective note; nothing is said before a proposal stands.
@@ -53,18 +54,18 @@ _TALKS = ("accident_collection", "single_vehicle_photo", "two_vehicle_photo", "p
 _BRANCHES = (*_TALKS, "apply_external_update", "handoff", "complete")
 
 
-def branch(state: AccidentState) -> str:
+async def branch(state: AccidentState) -> str:
     """The branch route_phase chose; a state without one goes to a person."""
     chosen = state.get("route", "")
     return chosen if chosen in _BRANCHES else "handoff"
 
 
-def after_photo(state: AccidentState) -> str:
+async def after_photo(state: AccidentState) -> str:
     """A turn that asked the model is validated; one that code settled is done."""
     return "validate_fields" if state.get("attempts", 0) else "apply_form_patch"
 
 
-def after_validation(state: AccidentState) -> str:
+async def after_validation(state: AccidentState) -> str:
     """Back to the phase for the second and last try, or on. validate_fields takes the rejection away when no try is left."""
     if state.get("rejection") is None:
         return "apply_form_patch"

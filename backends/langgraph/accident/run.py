@@ -6,10 +6,10 @@ from typing import Literal
 
 from backends.langgraph.accident.prompts import Prompts
 from backends.langgraph.model.live_reply import LiveReply
-from backends.langgraph.model.port import ChatModel
+from backends.langgraph.model.port import ChatModel, TokenUse
 from domain.decision import Decision, Rejection
 from domain.draft import Draft
-from domain.outcome import FormChanged, StageDecided, TextPiece
+from domain.outcome import FormChanged, ModelUse, StageDecided, TextPiece
 from domain.proposal import Proposal
 from domain.safety import SafetyFinding
 from domain.session import SessionState
@@ -37,7 +37,11 @@ class TurnRun:
     rejection: Rejection | None = None
     decision: Decision | None = None
     model_calls: int = 0
+    is_announced: bool = False  # stage and fields are out
+    is_said: bool = False  # the text is out
+    uses: list[TokenUse] = field(default_factory=list[TokenUse])  # of the replies whose use the service told
     violations: list[str] = field(default_factory=list[str])
+    tags: tuple[str, ...] = ()
 
     @property
     def text(self) -> str | None:
@@ -52,3 +56,17 @@ class TurnRun:
         if self.live is not None:
             live, self.live = self.live, None
             await live.aclose()
+            if live.use:
+                self.uses.append(live.use)
+
+    def model_use(self) -> ModelUse | None:
+        """What the turn took of its model, for the record."""
+        if not self.model_calls:
+            return None
+        if len(self.uses) < self.model_calls:
+            return ModelUse(name=self.model.name)
+        return ModelUse(
+            name=self.model.name,
+            prompt_tokens=sum(use.prompt_tokens for use in self.uses),
+            completion_tokens=sum(use.completion_tokens for use in self.uses),
+        )

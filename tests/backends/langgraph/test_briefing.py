@@ -44,6 +44,15 @@ def test_order_is_instructions_context_history_message():
     assert messages[-1]["content"] == "<user>没有人受伤，我倒车</user>"
 
 
+@pytest.mark.parametrize(
+    "text, is_asked_again",
+    [("没有，只是车刮了", False), ("没有人受伤", False), ("没有，就我", True), ("没有人受伤，他一直捂着胸口", True)],
+)
+def test_the_model_is_not_told_to_ask_again_what_its_agreement_settles(text: str, is_asked_again: bool):
+    told = context(sent(a_state().with_dialogue(pending_question="YWRYSW"), text))
+    assert ("受伤" in told["next_question"]) is is_asked_again
+
+
 def test_context_holds_the_agreed_keys():
     known = context(sent(a_state(jdcsl=1).with_dialogue(pending_question="SFSGXC"), "在，刚发生的"))
     assert set(known) == {
@@ -129,3 +138,22 @@ def test_every_stage_has_a_meaning_and_a_phase_note_unless_it_is_an_end():
         assert stage.value in prompts.meanings or stage in (StageCode.HANDOFF_NO_REPLY, StageCode.HANDOFF_PHOTO_FAILED)
         if stage.value >= "1000":
             assert prompts.phase_note(stage, who="您")
+
+
+def test_a_known_name_is_hidden_everywhere_but_in_the_message_that_says_it():
+    lines = (Message("user", "我叫张三丰，对方叫张三"), Message("assistant", "张三丰您好"))
+    known = replace(a_state(StageCode.VERIFY_PARTY_1, **PARTY | {"xm1": "张三丰", "xm2": "张三", "sjhm1": "13800138000"}), transcript=lines)
+    known = known.with_dialogue(pending_question=QuestionId.SUMMARY_1)
+    messages = sent(known, "不对，叫张三封")
+    assert [message["content"] for message in messages[2:-1]] == ["我叫⟦NAME⟧，对方叫⟦NAME⟧", "⟦NAME⟧您好"]
+    assert "姓名⟦NAME⟧" in context(messages)["pending_question"]["text"]
+    assert "张" not in messages[1]["content"]
+    assert messages[-1]["content"] == "<user>不对，叫张三封</user>"
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [(StageCode.COLLECTING, "大概200米外，对方车型是A320"), (StageCode.VERIFY_PARTY_1, "大概⟦DIGITS:3⟧米外，对方车型是⟦DIGITS:3⟧")],
+)
+def test_a_short_number_is_a_fact_until_parties_are_verified(stage: StageCode, message: str):
+    assert sent(a_state(stage), "大概200米外，对方车型是A320")[-1]["content"] == f"<user>{message}</user>"

@@ -1,6 +1,7 @@
 """One turn as a task: what is sent, when it is sent, what a failure becomes, and that leaving early leaves nothing."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
@@ -80,8 +81,7 @@ async def test_closing_the_iterator_in_the_middle_of_the_text_ends_the_turn():
     assert model.closed == 1
 
 
-async def test_closing_the_backend_ends_turns_that_nobody_closed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("backends.langgraph.engine._TIDY_S", 0.01)
+async def test_closing_the_backend_ends_turns_that_nobody_closed():
     model = StuckModel()
     backend = LangGraphBackend(model, None, FixedClock(NOON))
     events = backend.reply(a_turn("好了"), SessionState())
@@ -115,8 +115,9 @@ async def test_a_cancellation_from_inside_the_graph_is_a_failure_not_silence():
     class Cancelling:
         checkpointer = None
 
-        async def ainvoke(self, *_: Any, **__: Any) -> None:
+        async def astream(self, *_: Any, **__: Any) -> AsyncGenerator[None]:
             raise asyncio.CancelledError
+            yield
 
     conversation = Conversation(ScriptedModel(), ASKING)
     conversation.backend._engine._graph = Cancelling()  # pyright: ignore  # stands in for the library's own race
@@ -212,15 +213,6 @@ async def test_times_are_measured_from_the_start_of_the_turn():
     end = await Conversation(ScriptedModel(), ASKING).say("没有人受伤", "<state>1002</state>好")
     assert end.outcome.first_text_ms is not None
     assert 0 < end.outcome.first_text_ms < end.outcome.total_ms
-
-
-async def test_a_failing_prune_does_not_fail_the_turn():
-    async def broken(thread: str) -> None:
-        raise OSError("disk")
-
-    conversation = Conversation()
-    conversation.backend._engine._prune = broken  # pyright: ignore[reportPrivateUsage]  # the seam has no public setter on purpose
-    assert isinstance(await conversation.say("【会话开始】"), Replied)
 
 
 async def test_turns_of_two_sessions_run_side_by_side():

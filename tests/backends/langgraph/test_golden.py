@@ -1,88 +1,65 @@
-"""The golden conversations through the real compiled graph, with a model that says what each turn scripts."""
+"""The golden conversations through the real compiled graph, with a model that says what each turn scripts. Over HTTP: tests/golden."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from stdnum.cn import ric
 
 from domain.errors import FailureKind
 from domain.outcome import Failed, FormChanged, Replied, StageDecided, TextPiece
 from domain.session import SessionState
 from domain.transitions import edges_between
 from tests.backends.langgraph.conversation import Conversation
+from tests.golden.scenarios import Play, Step, plays
 
 pytestmark = pytest.mark.graph
 
-_FILE = yaml.safe_load((Path(__file__).parents[2] / "golden" / "scenarios.yaml").read_text("utf-8"))
-_MINOR = "11010520100101001" + ric.calc_check_digit("110105201001010010")
 
-
-def _filled(value: Any) -> Any:
-    return value.replace("{ID_BORN_20100101_VALID}", _MINOR) if isinstance(value, str) else value
-
-
-def _played() -> list[Any]:
-    plays: list[Any] = []
-    for scenario in _FILE["scenarios"]:
-        lead = [turn for name in scenario.get("use", ()) for turn in _FILE["prefixes"][name]]
-        plays += [pytest.param([case], id=f"{scenario['id']}-{number}") for number, case in enumerate(scenario.get("cases", ()))]
-        if "turns" in scenario:
-            plays.append(pytest.param([*lead, *scenario["turns"]], id=scenario["id"]))
-    return plays
-
-
-@pytest.mark.parametrize("turns", _played())
-async def test_conversation_goes_as_written(turns: list[dict[str, Any]]):
+@pytest.mark.parametrize("play", plays(), ids=lambda play: play.name)
+async def test_conversation_goes_as_written(play: Play):
     conversation = Conversation()
-    for turn in turns:
-        await _play(conversation, turn)
+    for step in play.steps:
+        await _take(conversation, step)
 
 
-async def _play(conversation: Conversation, turn: dict[str, Any]) -> None:
+async def _take(conversation: Conversation, step: Step) -> None:
     before, calls = conversation.state, len(conversation.model.sent)
-    scripted = turn.get("m") or []
-    replies = [text + "好的。" for text in ([scripted] if isinstance(scripted, str) else scripted)]
-    if "set" in turn:
-        end = await conversation.write(turn["set"]["key"], yaml.safe_load(turn["set"]["value"]))
+    if step.write:
+        end = await conversation.write(step.write.key, yaml.safe_load(step.write.value))
     else:
-        end = await conversation.say(_filled(turn["u"]), *replies)
-    assert len(conversation.model.sent) - calls == len(replies)
-    _check_end(turn, end, conversation.state)
+        end = await conversation.say(step.said, *step.replies)
+    assert len(conversation.model.sent) - calls == len(step.replies)
+    _check_end(step, end, conversation.state)
     if isinstance(end, Replied):
-        _check_events(conversation, before, end, is_write="set" in turn)
+        _check_events(conversation, before, end, is_write=step.write is not None)
 
 
-def _check_end(turn: dict[str, Any], end: Replied | Failed, state: SessionState) -> None:
-    if turn.get("error"):
+def _check_end(step: Step, end: Replied | Failed, state: SessionState) -> None:
+    assert state.stage == step.stage
+    if step.error:
         assert isinstance(end, Failed)
         assert end.outcome.failure is not None
         assert end.outcome.failure.kind is FailureKind.INVALID_STAGE
-        assert state.stage == turn["stage_after"]
         return
     assert isinstance(end, Replied), end
     assert end.outcome.reply is not None
-    if "s" in turn or "stage_after" in turn:
-        assert end.after.stage == turn.get("s", turn.get("stage_after"))
-    if "set" not in turn:
-        want = {key: _filled(value) for key, value in turn.get("p", {}).items()}
-        assert list(end.outcome.reply.patch.items()) == list(want.items())
-    if "ask" in turn:
-        assert end.after.dialogue.pending_question == turn["ask"]
-    if "why" in turn:
-        assert end.after.dialogue.handoff_reason == turn["why"]
-        assert end.outcome.reply.handoff_reason == turn["why"]
-    if "secondary" in turn:
-        assert list(end.after.dialogue.secondary_reasons) == turn["secondary"]
-    if "rejected" in turn:
-        assert {"prefix:illegal", "prefix:guard"} & set(end.outcome.violations)
+    assert list(end.outcome.reply.patch.items()) == list(step.patch.items())
+    if step.asks:
+        assert end.after.dialogue.pending_question == step.asks
+    if step.reason:
+        assert end.after.dialogue.handoff_reason == step.reason
+        assert end.outcome.reply.handoff_reason == step.reason
+    if step.secondary:
+        assert list(end.after.dialogue.secondary_reasons) == list(step.secondary)
+    if step.rejected:
+        assert "prefix:illegal" in end.outcome.violations
+    assert step.tells in end.outcome.reply.text
 
 
 def _check_events(conversation: Conversation, before: SessionState, end: Replied, *, is_write: bool) -> None:
     """Stage, fields, text, end: in this order; their sum is the reply; the step is an edge of the table."""
     assert end.outcome.reply is not None
-    kinds = [type(event) for event in conversation.events]
+    kinds: list[Any] = [type(event) for event in conversation.events]
     has_patch = bool(end.outcome.reply.patch)
     texts = kinds.count(TextPiece)
     assert kinds == [StageDecided, *[FormChanged] * has_patch, *[TextPiece] * texts, Replied]

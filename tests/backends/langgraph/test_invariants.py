@@ -258,6 +258,42 @@ async def test_a_question_is_repeated_with_an_apology():
     assert texts[1].startswith("不好意思还是没有听明白")
 
 
+async def test_who_will_not_tell_a_number_twice_gets_a_person():
+    verifying = a_state(StageCode.VERIFY_PARTY_1, ywrysw=False, **FACTS, xm1="张三", hpzl1="02", hphm1="京A12345")
+    conversation = Conversation(ScriptedModel(), verifying.with_dialogue(pending_question="SFZMHM_1"))
+    reply = '<state>3001</state><form>{"answer":"refused"}</form>这边需要核对身份'
+    first = await conversation.say("不想说", reply)
+    assert isinstance(first, Replied)
+    assert first.after.stage is StageCode.VERIFY_PARTY_1
+    end = await conversation.say("就是不说", reply)
+    assert isinstance(end, Replied)
+    assert (end.after.stage, end.after.dialogue.handoff_reason) == (StageCode.HANDOFF_COMPLEX, "OTHER_COMPLEX")
+
+
+async def test_what_the_model_itself_calls_no_answer_is_not_stored_as_one():
+    conversation = Conversation(ScriptedModel(), a_state(ywrysw=False).with_dialogue(pending_question="SGYY"))
+    await conversation.say("不告诉你", '<state>1002</state><form>{"fields":{"sgyy":"不告诉你"},"answer":"refused"}</form>请说一下')
+    assert conversation.state.form.get("sgyy") is None
+    assert conversation.state.dialogue.clarification_counts == {"SGYY": 1}
+
+
+async def test_questions_back_are_answered_three_times_before_they_count_as_misunderstandings():
+    conversation = Conversation(ScriptedModel(), a_state(ywrysw=False).with_dialogue(pending_question="SFSGXC"))
+    counts: list[int] = []
+    for _ in range(6):
+        await conversation.say("为什么要问这个", '<state>1002</state><form>{"answer":"valid"}</form>因为要核实，请问您还在现场吗？')
+        counts.append(conversation.state.dialogue.clarification_counts.get("SFSGXC", 0))
+    assert counts == [0, 0, 0, 1, 2, 3]
+    assert conversation.state.stage is StageCode.HANDOFF_UNCLEAR
+
+
+@pytest.mark.parametrize("said, tags", [("我撞到护栏了", ("facility_damage",)), ("我跟前车追尾了", ())])
+async def test_public_property_that_was_hit_is_noted_on_the_turn(said: str, tags: tuple[str, ...]):
+    end = await Conversation(ScriptedModel(), a_state()).say(said, "<state>1002</state>请问有没有人受伤？")
+    assert isinstance(end, Replied)
+    assert end.outcome.tags == tags
+
+
 async def test_a_death_is_the_first_reason():
     end = await Conversation(ScriptedModel(), a_state()).say("撞死人了")
     assert isinstance(end, Replied)

@@ -10,8 +10,9 @@ from domain.turn import SetInfo
 
 async def compose_response(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
     run, decision = runtime.context, runtime.context.decided()
-    if isinstance(run.turn.event, SetInfo):
+    if run.is_said or isinstance(run.turn.event, SetInfo):
         return {}
+    run.is_said = True
     if decision.lead:
         await run.emit(TextPiece(run.prompts.render(decision.lead)))
     if decision.speech or run.live is None or not await _say_body(run):

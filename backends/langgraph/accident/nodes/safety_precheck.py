@@ -4,12 +4,14 @@ from langgraph.runtime import Runtime
 
 from backends.langgraph.accident.run import TurnRun
 from backends.langgraph.accident.state import AccidentState
-from domain.safety import detect, with_alarms
+from domain.safety import detect, under, with_alarms
 
 
 async def safety_precheck(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
     run = runtime.context
     dialogue = run.session.dialogue
-    finding = detect(run.text, dialogue.pending_question) if run.text is not None else run.finding
+    finding = run.finding
+    if run.text is not None:
+        finding = under(run.turn.policy, detect(run.text, dialogue.pending_question), run.text)
     run.finding = with_alarms(finding, dialogue.alarms)
     return {"alarms": [reason.value for reason in run.finding.reasons]}

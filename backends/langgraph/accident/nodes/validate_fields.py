@@ -15,7 +15,7 @@ INVALID_TURNS_LIMIT = 2  # error_then_handoff: the second unusable turn running 
 async def validate_fields(state: AccidentState, runtime: Runtime[TurnRun]) -> AccidentState:
     run = runtime.context
     if run.decision is not None:
-        return {"rejection": None}
+        return {"rejection": None, "missing": []}
     verdict = _verdict(run)
     if isinstance(verdict, Decision):
         run.decision = verdict

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from backends.langgraph.model.openai_model import OpenAiModel
+from backends.langgraph.model.port import TokenUse
 from domain.errors import BackendError, FailureKind
 
 pytestmark = pytest.mark.unit
@@ -55,7 +56,7 @@ async def server(script: Script, *, first_token_s: float = 20, total_s: float = 
         listening.close()
 
 
-async def said(model: OpenAiModel) -> list[str]:
+async def said(model: OpenAiModel) -> list[str | TokenUse]:
     return [piece async for piece in model.stream(MESSAGES, request_id="turn-1")]
 
 
@@ -191,3 +192,112 @@ async def test_leaving_early_closes_the_request():
         assert await anext(pieces) == "啊"
         await pieces.aclose()
         await asyncio.wait_for(closed.wait(), 5)
+
+
+def usage_chunk(prompt: int, completion: int) -> bytes:
+    body = {
+        "id": "x",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "m",
+        "choices": [],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion},
+    }
+    return b"data: " + json.dumps(body).encode() + b"\n\n"
+
+
+def refusal(status: int, **headers: str) -> bytes:
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+    body = b'{"error":{"message":"secret of the server"}}'
+    return f"HTTP/1.1 {status} No\r\n{lines}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def test_what_a_reply_took_is_told_after_its_text():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk("好") + chunk(None, finish="stop") + usage_chunk(31, 7) + b"data: [DONE]\n\n")
+
+    async with server(script) as (model, requests):
+        assert await said(model) == ["好", TokenUse(31, 7)]
+    assert b'"include_usage":true' in requests[0].replace(b" ", b"")
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+async def test_a_service_that_turns_us_away_is_asked_once_more(status: int):
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal(status) if number == 1 else HEAD + chunk("好", finish="stop") + b"data: [DONE]\n\n")
+
+    async with server(script) as (model, requests):
+        assert await said(model) == ["好"]
+        assert len(requests) == 2
+
+
+@pytest.mark.parametrize("status, kind", [(400, FailureKind.CONFIGURATION), (401, FailureKind.CONFIGURATION), (418, FailureKind.REFUSED)])
+async def test_a_service_that_will_never_answer_is_asked_once(status: int, kind: FailureKind):
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal(status))
+
+    async with server(script) as (model, requests):
+        with pytest.raises(BackendError) as caught:
+            await said(model)
+        assert caught.value.failure.kind is kind
+        assert "secret" not in str(caught.value.failure)
+        assert len(requests) == 1
+
+
+async def test_a_service_that_stays_away_is_asked_twice_and_no_more():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal(503, retry_after="0"))
+
+    async with server(script) as (model, requests):
+        with pytest.raises(BackendError) as caught:
+            await said(model)
+        assert caught.value.failure.kind is FailureKind.REFUSED
+        assert len(requests) == 2
+
+
+async def test_a_wish_to_wait_longer_than_a_turn_may_is_a_refusal_at_once():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal(429, retry_after="3600"))
+
+    async with server(script, first_token_s=5) as (model, requests):
+        with pytest.raises(BackendError):
+            await said(model)
+        assert len(requests) == 1
+
+
+async def test_nothing_is_asked_again_after_a_word_was_said():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD + chunk("<state>"))
+        await writer.drain()
+        writer.transport.abort()
+
+    async with server(script) as (model, requests):
+        with pytest.raises(BackendError):
+            await said(model)
+        assert len(requests) == 1
+
+
+async def test_a_reply_without_end_is_cut():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.write(HEAD)
+        for _ in range(10_000):
+            writer.write(chunk("啊" * 100))
+            await writer.drain()
+
+    assert await failure(script) is FailureKind.MALFORMED
+
+
+async def test_nobody_waits_for_a_model_that_has_failed_five_times_running():
+    async def script(number: int, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async with server(script) as (model, requests):
+        for _ in range(5):
+            with pytest.raises(BackendError):
+                await said(model)
+        asked = len(requests)
+        with pytest.raises(BackendError) as caught:
+            await said(model)
+        assert caught.value.failure.kind is FailureKind.UNREACHABLE
+        assert len(requests) == asked == 10
+        assert await model.probe() == "model: circuit open"
