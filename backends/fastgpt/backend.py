@@ -150,7 +150,7 @@ class FastGptBackend(Backend):
 
     def _replied(self, turn: Turn, session: SessionState, finished: FinishedReply, watch: "_Stopwatch", chat_id: str) -> Replied:
         told = finished.reply
-        after = follow(session, turn, told.stage, told.patch, told.handoff_reason)
+        after = follow(session, turn, told.stage, {**told.patch, **finished.late}, told.handoff_reason)
         reply = replace(told, handoff_reason=after.dialogue.handoff_reason)
         overheard = missed_alarms(turn, session, told.stage)
         if overheard:  # served as today, and somebody is told: this is what an alert listens for

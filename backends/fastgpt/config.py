@@ -3,6 +3,7 @@ Secrets never show in a repr; a wrong combination is refused when the value is m
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import Formatter
 from typing import Any, Literal
 
 from domain.fields import FIELDS
@@ -61,8 +62,11 @@ class FastGptConfig:
             raise ValueError("every time limit must be above zero")
         try:
             self.chat_id_template.format(prefix="", digest="", tenant="", session="")
+            parts = {name for _, name, _, _ in Formatter().parse(self.chat_id_template)}
         except (LookupError, ValueError) as error:
             raise ValueError("chat_id_template knows {prefix}, {digest}, {tenant} and {session} only") from error
+        if "digest" not in parts and not {"tenant", "session"} <= parts:
+            raise ValueError("chat_id_template must tell tenants and sessions apart: {digest}, or {tenant} and {session}")
 
     @property
     def root_url(self) -> str:

@@ -62,9 +62,11 @@ def kind_of_body(head: bytes) -> BodyKind:
 def error_from_payload(payload: Mapping[str, Any]) -> BackendError:
     """`payload`: FastGPT's {code?, statusText?, message?}, from an error event or a JSON body."""
     name, code = payload.get("statusText"), payload.get("code")
+    if not isinstance(code, int):  # a list or an object would not even be hashable
+        code = None
     note = name if isinstance(name, str) and _NAME.fullmatch(name) else "unnamed"
     if note == "error":  # what newer releases write where older ones left it empty
-        note = f"error_{code}" if isinstance(code, int) else "unnamed"
+        note = "unnamed" if code is None else f"error_{code}"
     is_ours = (
         note in _CONFIGURATION_NAMES
         or code in _CONFIGURATION_CODES

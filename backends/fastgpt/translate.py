@@ -2,6 +2,8 @@
 Sans-io: feed events, get reply events; never awaits, reads no clock. A failure leaves as BackendError; what is served although it breaks
 the contract is named in `violations`, without data. Unknown events and heartbeats pass unread."""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,15 +27,20 @@ from domain.transitions import edges_between
 ReplyPart = StageDecided | FormChanged | TextPiece
 
 _DONE = "[DONE]"
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF: a strict JSON reader refuses it when it is alone
+_HALF = re.compile(r"[\ud800-\udfff]")
+_SHORTEST_REPEAT = 8  # characters of both halves together: 好的好的 is how people talk
 _NOTHING: list[ReplyPart] = []  # shared, never changed: most events say nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedReply:
-    """`rest`: the parts that only the end of the stream released."""
+    """`rest`: the parts that only the end of the stream released. `late`: fields learnt after the form was told. They belong to the
+    form from now on, but not to this reply, which a caller may already have read."""
 
     rest: list[ReplyPart]
     reply: Reply
+    late: Mapping[str, FieldValue]
     violations: tuple[str, ...]
     model_calls: int
 
@@ -43,6 +50,7 @@ class FastGptReply:
 
     __slots__ = (
         "_form",
+        "_half",
         "_has_text",
         "_model_calls",
         "_node_failed",
@@ -63,6 +71,7 @@ class FastGptReply:
         self._patch: dict[str, FieldValue] | None = None  # what FormChanged said; None: not said yet
         self._stage: StageCode | None = None
         self._spoken: list[str] = []
+        self._half = ""  # the first half of a character that the model cut in two
         self._has_text = False  # any text at all, tag included
         self._stopped = False
         self._node_failed = False
@@ -109,16 +118,19 @@ class FastGptReply:
         if self._node_failed:
             self.report("node_failed")
         rest.extend(self._form_change())
-        self._report_late_fields()
+        if _is_said_twice(text):
+            self.report("answer_said_twice")
+        late = self._late_fields()
         stage, patch = self._stage, self._patch or {}
         assert stage is not None  # the parser finished, so it has seen the tag
-        reply = Reply(stage=stage, text=text, patch=patch, handoff_reason=self._reason(stage, patch))
-        return FinishedReply(rest=rest, reply=reply, violations=tuple(self._violations), model_calls=self._model_calls)
+        reply = Reply(stage=stage, text=text, patch=patch, handoff_reason=self._reason(stage, {**patch, **late}))
+        violations = tuple(self._violations)
+        return FinishedReply(rest=rest, reply=reply, late=late, violations=violations, model_calls=self._model_calls)
 
     def _read_answer(self, data: str) -> list[ReplyPart]:
         if data == _DONE:
             return _NOTHING
-        payload = _json(data)
+        payload = _json_with_halves(data)
         choices = payload.get("choices") if isinstance(payload, dict) else None
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             return _NOTHING
@@ -150,10 +162,20 @@ class FastGptReply:
 
     def _say(self, text: str) -> list[ReplyPart]:
         self._has_text = True
+        text = self._joined_halves(text)
         try:
             return self._parts(self._parser.feed(clean_text(text)))  # what no database takes is taken out before anybody sees it
         except MalformedReply as error:
             raise self._unusable(FailureKind.MALFORMED, error.reason) from error
+
+    def _joined_halves(self, text: str) -> str:
+        """Text whose characters are whole. A half at the end waits for the next piece; one that never meets its other is dropped."""
+        text, self._half = self._half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        if not _HALF.search(text):
+            return text
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
 
     def _parts(self, pieces: list[PrefixEvent]) -> list[ReplyPart]:
         parts: list[ReplyPart] = []
@@ -192,11 +214,12 @@ class FastGptReply:
         self._patch = patch
         return [FormChanged(patch)]
 
-    def _report_late_fields(self) -> None:
+    def _late_fields(self) -> dict[str, FieldValue]:
         said = self._patch or {}
-        for key, value in self._form.patch().items():
-            if key not in said or said[key] != value:
-                self.report(f"late_field:{key}")
+        late = {key: value for key, value in self._form.patch().items() if key not in said or said[key] != value}
+        for key in late:
+            self.report(f"late_field:{key}")
+        return late
 
     def _reason(self, stage: StageCode, patch: Mapping[str, FieldValue]) -> HandoffReason | None:
         injured = patch.get("ywrysw", self._session.form.get("ywrysw"))
@@ -219,11 +242,34 @@ def has_failed(record: Mapping[str, Any]) -> bool:
     return isinstance(result, dict) and bool(result.get("error"))
 
 
-def _json(data: str) -> Any:
+def _is_said_twice(text: str) -> bool:
+    """Whether two nodes gave the same answer: the second half repeats the first, the line between them apart."""
+    words = text.strip()
+    middle, is_odd = divmod(len(words), 2)
+    return (
+        len(words) >= _SHORTEST_REPEAT and words[:middle].strip() == words[middle + is_odd * words[middle : middle + 1].isspace() :].strip()
+    )
+
+
+def _json_with_halves(data: str) -> Any:
+    """JSON whose texts may hold halves of characters: what JavaScript writes when a model's piece ends inside one."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if not _ESCAPED_HALF.search(data):
+            raise BackendError(FailureKind.MALFORMED, "not_json") from error
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise BackendError(FailureKind.MALFORMED, "not_json") from error
+
+
+def _json(data: str) -> Any:
+    """JSON without halves of characters: what no database takes must not reach a form."""
+    value = _json_with_halves(data)
+    if not _ESCAPED_HALF.search(data):
+        return value
+    return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "ignore"))
 
 
 def _object(event: ServerSentEvent) -> Mapping[str, Any]:

@@ -124,6 +124,19 @@ async def test_a_turn_is_answered_event_by_event(
     assert last.after.stage is StageCode.COLLECTING
 
 
+async def test_a_field_told_too_late_for_the_reply_is_in_the_form_afterwards(
+    upstream: respx.Router, make_backend: Callable[..., Any], make_turn: Callable[..., Any], session: SessionState
+) -> None:
+    late = 'event: flowResponses\ndata: [{"extractResult":{"accidentType":"追尾"}}]\n\n'
+    upstream.post(URL).respond(200, content=BODY + late.encode())
+    last = (await events_of(make_backend(), make_turn(), session))[-1]
+    assert isinstance(last, Replied)
+    assert last.outcome.reply is not None
+    assert "sgyy" not in last.outcome.reply.patch
+    assert last.after.form["sgyy"] == "追尾"
+    assert last.outcome.violations == ("late_field:sgyy",)
+
+
 async def test_the_request_is_what_a_fastgpt_expects(
     upstream: respx.Router, make_backend: Callable[..., Any], make_turn: Callable[..., Any], session: SessionState
 ) -> None:

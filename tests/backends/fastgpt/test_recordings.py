@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from backends.fastgpt.answer import FastGptAnswer
 from backends.fastgpt.translate import FastGptReply
@@ -198,6 +200,18 @@ def test_the_turn_does_not_depend_on_where_the_body_is_cut(name: str, recording:
     assert play(200, [body[at : at + 1] for at in range(len(body))]) == whole
     for cut in range(len(body) + 1):
         assert play(200, [body[:cut], body[cut:]]) == whole, cut
+
+
+@pytest.mark.parametrize("name", CUT)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_many_cuts_at_once_change_nothing(
+    name: str, data: st.DataObject, recording: Callable[[str], Any], play: Callable[..., Any]
+) -> None:
+    body = recording(name).body
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=12)))
+    pieces = [body[start:end] for start, end in zip([0, *cuts], [*cuts, len(body)], strict=True)]
+    assert play(200, pieces) == play(200, [body])
 
 
 @pytest.mark.parametrize("name", CUT)

@@ -109,3 +109,9 @@ def test_the_first_bytes_tell_what_a_body_is(head: bytes, kind: BodyKind) -> Non
 @pytest.mark.parametrize("text", [b"", b"[1]", b'"x"', b"{", b"\xff"])
 def test_what_is_no_json_object_is_none(text: bytes) -> None:
     assert json_object(text) is None
+
+
+@pytest.mark.parametrize("code", [[514], {"a": 1}, "514", None, 1.5])
+def test_a_code_that_is_no_number_is_passed_over(code: object) -> None:
+    failure = error_from_payload({"code": code, "statusText": "error", "message": "x"}).failure
+    assert (failure.kind, failure.note) == (REFUSED, "unnamed")

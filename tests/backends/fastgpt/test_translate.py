@@ -183,13 +183,45 @@ def test_a_form_known_later_comes_at_the_end_with_all_its_fields(play: Callable[
     assert finished.model_calls == 1
 
 
-def test_a_field_learnt_after_the_form_was_told_is_dropped_and_reported(play: Callable[..., Any]) -> None:
+def test_a_field_learnt_after_the_form_was_told_is_kept_for_the_form_and_reported(play: Callable[..., Any]) -> None:
     parts, finished = play(
         VARIABLES, TAG, say("一"), event("updateVariables", {"plateNo": "京B67890"}), STOP, event("flowResponses", RECORDS)
     )
     assert [part for part in parts if isinstance(part, FormChanged)] == [FormChanged({"hphm1": "京A12345"})]
     assert finished.reply.patch == {"hphm1": "京A12345"}
+    assert finished.late == {"sgyy": "追尾", "hphm1": "京B67890"}
     assert set(finished.violations) == {"late_field:hphm1", "late_field:sgyy"}
+
+
+HIGH, LOW = "\\ud83d", "\\ude97"  # the two halves of 🚗, as JavaScript escapes them when they stand alone
+
+
+def raw_say(content: str) -> Event:
+    return Event("answer", '{"choices":[{"delta":{"content":"' + content + '"}}]}')
+
+
+@pytest.mark.parametrize(
+    "pieces, text",
+    [
+        ((f"车{HIGH}", f"{LOW}来"), "车🚗来"),
+        ((HIGH, "", LOW), "🚗"),
+        ((f"车{HIGH}", "来"), "车来"),
+        ((f"{LOW}来",), "来"),
+        ((f"来{HIGH}",), "来"),
+        ((f"{HIGH}{LOW}{HIGH}", LOW), "🚗🚗"),
+    ],
+)
+def test_a_character_cut_in_two_is_joined_and_a_lost_half_costs_no_turn(
+    pieces: tuple[str, ...], text: str, play: Callable[..., Any]
+) -> None:
+    _, finished = play(TAG, *map(raw_say, pieces), STOP)
+    assert finished.reply.text == text
+
+
+def test_half_a_character_in_a_node_record_or_a_variable_costs_no_turn(play: Callable[..., Any]) -> None:
+    rows = Event("flowResponses", f'[{{"textOutput":"{HIGH}","extractResult":{{"plateNo":"京A12345{HIGH}"}}}}]')
+    _, finished = play(TAG, say("一"), STOP, rows)
+    assert finished.reply.patch == {"hphm1": "京A12345"}
 
 
 def test_node_results_that_come_as_they_happen_are_in_time(play: Callable[..., Any]) -> None:
@@ -295,3 +327,26 @@ def test_the_reason_of_a_handoff_is_told_from_stage_and_form(
 ) -> None:
     _, finished = play(event("updateVariables", variables), say(f"<state>{stage}</state>好"), STOP, session=replace(session, form=known))
     assert finished.reply.handoff_reason is reason
+
+
+@pytest.mark.parametrize(
+    "text, is_twice",
+    [
+        ("请问车牌号是多少？请问车牌号是多少？", True),
+        ("请问车牌号是多少？\n请问车牌号是多少？", True),
+        ("请问车牌号是多少？<state>1002</state>\n请问车牌号是多少？", True),
+        ("请问车牌号是多少？请问姓名怎么称呼？", False),
+        ("好的好的", False),
+    ],
+)
+def test_an_answer_said_twice_is_served_whole_and_reported(text: str, is_twice: bool, play: Callable[..., Any]) -> None:
+    _, finished = play(TAG, say(text), STOP)
+    assert finished.reply.text == text.replace("<state>1002</state>", "")
+    assert ("answer_said_twice" in finished.violations) is is_twice
+
+
+def test_a_late_injury_is_the_reason_of_its_handoff(play: Callable[..., Any]) -> None:
+    rows = [{"extractResult": {"injured": True}}]
+    _, finished = play(VARIABLES, say("<state>0003</state>转人工"), STOP, event("flowResponses", rows))
+    assert finished.late == {"ywrysw": True}
+    assert finished.reply.handoff_reason is HandoffReason.INJURY
