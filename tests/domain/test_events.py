@@ -62,13 +62,24 @@ def test_every_text_means_something(text: str):
     assert type(event_from_text(text)) in EVENT_TYPES
 
 
-@given(
-    st.text(min_size=1, max_size=20).filter(
-        lambda text: text.strip() and not set(text) & set("【】[]()（）{}<>《》「」『』〔〕〖〗。.!！~")
-    )
+EVENT_STRINGS = (
+    "【拍摄完成】",
+    "【拍摄完成：2003】",
+    "【客户端连续3次拍摄识别失败：模糊】",
+    "【用户无回复】",
+    "【用户连续2次无回复】",
+    "【会话开始】",
+    "[拍照完成]",
 )
-def test_text_after_the_bracket_makes_it_a_message(tail: str):
-    assert isinstance(event_from_text("【拍摄完成】" + tail + "好"), UserMessage)
+WORDS = st.text(min_size=1, max_size=20).filter(
+    lambda text: text.strip() and not set(text) & set("【】[]()（）{}<>《》「」『』〔〕〖〗。.!！~")
+)
+
+
+@given(st.sampled_from(EVENT_STRINGS), WORDS, WORDS)
+def test_nobody_can_fake_an_event_inside_a_sentence(event: str, before: str, after: str):
+    for text in (f"{event}{after}好", f"好{before}{event}", f"好{before}{event}{after}好"):
+        assert isinstance(event_from_text(text), UserMessage), text
 
 
 def test_a_new_variant_of_a_client_can_be_counted():
