@@ -15,7 +15,7 @@ from domain.injury import Verdict
 from domain.questions import QuestionId, next_question
 from domain.roads import EXPRESSWAY, names_expressway
 from domain.rules.cause import names_facility
-from domain.safety import SafetyFinding, detect
+from domain.safety import SafetyFinding, detect, under
 from domain.session import Dialogue, FieldValue, Form, SessionState, patch_between
 from domain.speech import Line, Speech, handoff_speech, question_line, terminal_speech
 from domain.stages import STAGES, Phase, StageCode
@@ -200,7 +200,8 @@ def _after_failed_photo(session: SessionState, stage: StageCode, turn: Turn, rea
     situation = Situation(stage=stage, form=session.form, dialogue=dialogue, now=turn.received_at, policy=turn.policy)
     if holds(Guard.PHOTO_FAIL_LIMIT, situation):
         return ended(session, dialogue, session.form, StageCode.HANDOFF_PHOTO_FAILED, (HandoffReason.PHOTO_FAILED,), Trigger.PHOTO_FAIL)
-    decision = stay(session, replace(dialogue, alarms=detect(reason, None).reasons), Trigger.PHOTO_FAIL)
+    alarms = under(turn.policy, detect(reason, None), reason).reasons
+    decision = stay(session, replace(dialogue, alarms=alarms), Trigger.PHOTO_FAIL)
     return replace(decision, speech=(Line("photo_retry"), Line(f"retake_{retake_cause(reason)}")))
 
 

@@ -7,7 +7,7 @@ from domain.eligibility import ineligible
 from domain.fields import FIELDS, accept, derive, in_order, require_consistent
 from domain.policy import CAREFUL, Policy
 from domain.questions import fields_of, summary_of
-from domain.safety import detect
+from domain.safety import detect, under
 from domain.session import FieldValue, SessionState, patch_between
 from domain.stages import StageCode
 
@@ -24,20 +24,22 @@ def external_update(session: SessionState, key: str, value: object, now: datetim
     changes = derive(key, accepted, session.form)
     form = in_order({**session.form, **changes})
     changed = patch_between(session.form, form)
+    alarmed = _alarmed(session, value, policy) if key == "sgyy" else session
     if not changed:
-        return session
+        return alarmed  # two narratives may share a label, and only one of them name somebody who is hurt
     require_consistent(form, changed)
-    after = _without_dictation(replace(session, form=form), key, accepted, changed)
+    after = _without_dictation(replace(alarmed, form=form), key, accepted, changed)
     reason = None if session.is_terminal else ineligible(form, now, changed, policy)
     if reason is None:
-        return _alarmed(after, value) if key == "sgyy" and not after.is_terminal else after
+        return after
     return replace(after, stage=StageCode.HANDOFF_COMPLEX).with_dialogue(pending_question=None, handoff_reason=reason)
 
 
-def _alarmed(session: SessionState, value: object) -> SessionState:
-    """What the caller wrote, not the label it was stored as, may name somebody who is hurt."""
-    reasons = detect(value, None).reasons if isinstance(value, str) else ()
-    return session.with_dialogue(alarms=reasons) if reasons or session.dialogue.alarms else session
+def _alarmed(session: SessionState, value: object, policy: Policy) -> SessionState:
+    """What the caller wrote, not the label it was stored as, may name somebody who is hurt. Another wording takes no alarm back."""
+    found = under(policy, detect(value, None), value).reasons if isinstance(value, str) and not session.is_terminal else ()
+    alarms = tuple(dict.fromkeys((*session.dialogue.alarms, *found)))
+    return session if alarms == session.dialogue.alarms else session.with_dialogue(alarms=alarms)
 
 
 def _without_dictation(session: SessionState, key: str, accepted: FieldValue, changed: dict[str, FieldValue]) -> SessionState:

@@ -52,7 +52,8 @@ def detect(text: str, pending: str | None) -> SafetyFinding:
     is_asked, plain = pending in INJURY_QUESTIONS, heard(text)
     is_clear = is_whole_denial(plain, is_asked=is_asked)
     verdict = Verdict.ABSENT if is_clear else injury(text, is_asked=is_asked)
-    explained = is_clear or is_explained(plain, is_asked=is_asked)
+    may_clear = verdict in (Verdict.ABSENT, Verdict.NONE)  # of anything else the company does not matter
+    explained = is_clear or (may_clear and is_explained(plain, is_asked=is_asked))
     if verdict is Verdict.NONE and explained and denies_for_all(plain):
         verdict = Verdict.ABSENT
     return SafetyFinding(

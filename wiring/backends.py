@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
@@ -15,7 +15,10 @@ from domain.rules import loose_time
 from storage.tables import LANGGRAPH, SHADOW
 from wiring.database import Database
 from wiring.local_secrets import secret_or_local
-from wiring.settings import Settings
+from wiring.settings import LlmSettings, Settings
+
+if TYPE_CHECKING:  # loaded only where a backend is opened: most commands do without
+    from backends.langgraph.model.openai_model import OpenAiModel
 
 Namespace = Literal["live", "shadow"]
 KEEP_ALIVE_SECONDS = 4.0  # FastGPT closes an idle connection after about 6 s; a turn that races that is lost
@@ -77,15 +80,11 @@ async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
         await backend.aclose()
 
 
-@asynccontextmanager
-async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
-    from backends.langgraph.backend import LangGraphBackend
-    from backends.langgraph.checkpoints import open_saver
+def chat_model(llm: LlmSettings) -> "OpenAiModel":
+    """Raises MissingSetting."""
     from backends.langgraph.model.openai_model import OpenAiModel
 
-    llm, database = given.settings.llm, given.database
-    dsn, schema = (database.shadow_dsn, SHADOW) if given.namespace == "shadow" else (database.app_dsn, LANGGRAPH)
-    model = OpenAiModel(
+    return OpenAiModel(
         base_url=_required(llm.base_url, "ZNJJ_LLM__BASE_URL"),
         api_key=_required(llm.api_key, "ZNJJ_LLM__API_KEY"),
         model=_required(llm.model, "ZNJJ_LLM__MODEL"),
@@ -96,6 +95,16 @@ async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
         breaker_failures=llm.breaker_failures,
         breaker_open_s=llm.breaker_open_seconds,
     )
+
+
+@asynccontextmanager
+async def open_langgraph(given: Ingredients) -> AsyncGenerator[Backend]:
+    from backends.langgraph.backend import LangGraphBackend
+    from backends.langgraph.checkpoints import open_saver
+
+    llm, database = given.settings.llm, given.database
+    dsn, schema = (database.shadow_dsn, SHADOW) if given.namespace == "shadow" else (database.app_dsn, LANGGRAPH)
+    model = chat_model(llm)
     await asyncio.to_thread(loose_time.warm)  # before the first turn, so that all turns are read alike
     async with open_saver(dsn, schema) as saver:
         backend = LangGraphBackend(model, saver, given.clock, on_invalid=given.settings.langgraph.on_invalid_prefix)

@@ -17,7 +17,6 @@ from typing import Any
 from backends.langgraph.accident.briefing import briefing
 from backends.langgraph.accident.prompts import load_prompts
 from backends.langgraph.backend import LangGraphBackend
-from backends.langgraph.model.openai_model import OpenAiModel
 from backends.langgraph.model.port import ChatMessage, ChatModel, TokenUse
 from domain.draft import Draft
 from domain.errors import BackendError
@@ -28,7 +27,7 @@ from domain.safety import SafetyFinding
 from domain.session import SessionState
 from domain.turn import Turn
 from evals.seen import Call, Served, Usage
-from wiring.backends import MissingSetting
+from wiring.backends import chat_model
 from wiring.clock import FixedClock
 from wiring.processes import Children
 from wiring.settings import LlmSettings, Settings
@@ -181,23 +180,12 @@ async def open_subject(settings: Settings, log_dir: Path) -> AsyncGenerator[Eval
     """Raises MissingSetting, ChildFailed, ModelUnreachable."""
     async with Children(log_dir) as children:
         llm = settings.llm if settings.llm.base_url else await _simulated(settings, children)
-        if llm.base_url is None or llm.api_key is None or llm.model is None:
-            raise MissingSetting("ZNJJ_LLM__API_KEY and ZNJJ_LLM__MODEL go with ZNJJ_LLM__BASE_URL")
-        model = OpenAiModel(
-            base_url=llm.base_url,
-            api_key=llm.api_key.get_secret_value(),
-            model=llm.model,
-            first_token_s=llm.first_token_seconds,
-            total_s=llm.total_seconds,
-            max_tokens=llm.max_tokens,
-            tells_use=llm.tells_use,
-            breaker_failures=NEVER,
-        )
+        model = chat_model(llm.model_copy(update={"breaker_failures": NEVER}))
         subject = GraphSubject(model, tells_usage=llm.tells_use, on_invalid=settings.langgraph.on_invalid_prefix)
         try:
             if problem := await model.probe():
                 raise ModelUnreachable(problem)
-            yield Evaluated(subject, llm.model)
+            yield Evaluated(subject, model.name)
         finally:
             await subject.aclose()
 

@@ -7,6 +7,7 @@ import pytest
 from domain.external_update import external_update
 from domain.fields import FieldError, UnknownField
 from domain.handoff_reason import HandoffReason
+from domain.policy import CAREFUL, Policy
 from domain.session import SessionState
 from domain.stages import StageCode
 from tests.fakes.values import NOON, a_state
@@ -99,3 +100,28 @@ def test_another_question_stays_open():
 def test_a_refused_value_raises(session: SessionState, key: str, value: Any, refusal: type[Exception]):
     with pytest.raises(refusal):
         external_update(session, key, value, NOON)
+
+
+@pytest.mark.parametrize(
+    "stored, written, policy, alarms",
+    [
+        (None, "追尾", CAREFUL, ()),
+        (None, "追尾，对方司机昏迷了", CAREFUL, ("INJURY",)),
+        ("追尾", "追尾，对方司机昏迷了", CAREFUL, ("INJURY",)),  # the label stays what it was, the danger is new
+        ("追尾", "追尾，车头起火", CAREFUL, ("FIRE",)),
+        (None, "追尾，双方有争议", CAREFUL, ("DISPUTE",)),
+        (None, "追尾，双方有争议", Policy(admits=frozenset({HandoffReason.DISPUTE})), ()),
+        (None, "追尾，有争议，有人流血", Policy(admits=frozenset({HandoffReason.DISPUTE})), ("INJURY",)),
+    ],
+)
+def test_a_danger_in_a_written_cause_waits_for_the_next_turn(stored: str | None, written: str, policy: Policy, alarms: tuple[str, ...]):
+    session = a_state(sgyy=stored) if stored else a_state()
+    after = external_update(session, "sgyy", written, NOON, policy)
+    assert after.dialogue.alarms == alarms
+    assert after.stage is session.stage
+
+
+def test_another_wording_takes_no_alarm_back():
+    hurt = external_update(a_state(), "sgyy", "追尾，对方司机昏迷了", NOON)
+    for written in ("追尾", "倒车", None):
+        assert external_update(hurt, "sgyy", written, NOON).dialogue.alarms == ("INJURY",)
