@@ -87,7 +87,3 @@ STAGES: dict[StageCode, Stage] = {
         Stage(_S.VERIFY_PARTY_2, "乙方信息确认", "verify party 2", _P.PARTY_VERIFICATION),
     )
 }
-
-
-def stage_of(code: StageCode) -> Stage:
-    return STAGES[code]

@@ -33,10 +33,6 @@ def warm() -> None:
     _loaded.append(parse)
 
 
-def is_warm() -> bool:
-    return bool(_loaded)
-
-
 def loose_reading(text: str, now: datetime) -> TimeReading | None:
     """What the library makes of one short answer; None when it is not loaded, sees no moment in it, or sees one to come."""
     return read_with(_loaded[0], text, now) if _loaded else None
