@@ -15,7 +15,7 @@ from typing import Literal
 _NO_TLS = 80877103
 _FLUSH = b"H\0\0\0\4"
 _READY = b"Z"  # ReadyForQuery
-_DONE = b"CE"  # CommandComplete, ErrorResponse
+_DONE = b"CsE"  # CommandComplete, PortalSuspended (no more rows were asked for), ErrorResponse
 
 # before:    the statement never leaves
 # unsynced:  it runs, but its transaction is never ended: PostgreSQL rolls it back when the connection goes
@@ -55,6 +55,12 @@ class PgWire:
 
     def light(self) -> None:
         self.is_dark = False
+
+    async def fall_silent(self) -> None:
+        """For good: every connection is gone, and nobody reads any more."""
+        self.darken()
+        while self._links:
+            await asyncio.sleep(0)
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_dark:
@@ -199,4 +205,4 @@ async def pg_wire(upstream: str) -> AsyncGenerator[PgWire]:
         yield wire
     finally:
         server.close()
-        wire.darken()
+        await wire.fall_silent()
