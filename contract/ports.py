@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.diff import Comparison
 from domain.evidence import Overview
 from domain.outcome import Outcome, ReplyEvent
-from domain.plan import Plan, Route
+from domain.plan import Move, Plan, Route
 from domain.session import SessionState
 from domain.turn import Turn
 
@@ -54,6 +55,24 @@ class Backend(Protocol):
 
     def describe(self) -> str:
         """What serves, in words for an operator: address without secrets, model, wording and rules."""
+        ...
+
+    def lost(self, session: SessionState) -> tuple[str, ...]:
+        """What this backend would not know of a session that another one led: names, no values. Empty: it can take over."""
+        ...
+
+    async def adopt(self, turn: Turn) -> Adopted | None:
+        """The turn's conversation as the upstream holds it from before our time; None when it knows none, or looks for none. Raises
+        BackendError when that could not be found out."""
+        ...
+
+    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+        """What this backend's own copy of the session (checkpoint, chat) says otherwise than the session: names, no values. Raises
+        BackendError or StoreUnavailable."""
+        ...
+
+    async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
+        """Drop this backend's own copies of a session. Raises BackendError or StoreUnavailable."""
         ...
 
     async def aclose(self) -> None: ...
@@ -104,6 +123,7 @@ class OpenedSession:
     pin: Pin | None  # None: the session is new
     lease: str
     stored: StoredReply | None = None
+    served_by: BackendName | None = None  # who gave the newest answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +140,16 @@ class TurnRecord:
     idempotency_key: str | None = None
     request_hash: bytes = b""
     stored_reply: Mapping[str, Any] | None = None
+    move: Move | None = None
 
 
 class TurnStore(Protocol):
     async def open(self, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
-        """Take the session's lease and read it. Raises SessionBusy when the lease stays taken for the bounded wait."""
+        """Take the session's lease and read it. Raises SessionBusy when the lease stays taken for the bounded wait, SessionErased."""
+        ...
+
+    async def adopt(self, turn: Turn, adopted: Adopted, opened: OpenedSession, pin: Pin) -> bool:
+        """Store a conversation from before our time under the lease that is held. False when the lease is no longer ours."""
         ...
 
     async def commit(self, record: TurnRecord) -> int:
@@ -146,7 +171,7 @@ class TurnStore(Protocol):
         ...
 
     async def read(self, tenant_id: str, session_id: str) -> SessionState | None:
-        """The committed projection, without a lease; None for an unknown session and for another tenant's."""
+        """The committed projection, without a lease; None for an unknown session and for another tenant's. Raises SessionErased."""
         ...
 
     async def ping(self) -> None:

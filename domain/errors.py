@@ -18,6 +18,7 @@ class ErrorType(StrEnum):
     MALFORMED_BODY = "MALFORMED_BODY"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     SESSION_CONFLICT = "SESSION_CONFLICT"
+    SESSION_ERASED = "SESSION_ERASED"
     IDEMPOTENCY_CONFLICT = "IDEMPOTENCY_CONFLICT"
     MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
     STATE_PERSISTENCE_FAILED = "STATE_PERSISTENCE_FAILED"
@@ -84,6 +85,10 @@ class StoreRefused(Exception):
 
 class SessionBusy(Exception):
     """Another turn of the session holds the lease, or the session moved on while this turn ran."""
+
+
+class SessionErased(Exception):
+    """What was said in this session has been erased; nothing of it can be answered, and its id is not used again."""
 
 
 class TurnAlreadyCommitted(Exception):

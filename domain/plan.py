@@ -2,7 +2,7 @@
 
 Shape of the document (shares in parts per million of *new* sessions):
 {"default": "fastgpt", "override": null, "salt": "…", "traffic": {"langgraph_ppm": 0},
- "callers": {"<client id>": {"backend": "langgraph"} | {"langgraph_ppm": 250000}}, "existing_sessions": "stay",
+ "callers": {"<client id>": {"backend": "langgraph"} | {"langgraph_ppm": 250000}}, "existing_sessions": "stay" | "carry",
  "shadow": {"sample_ppm": 0, "callers": {"<client id>": {"sample_ppm": 0}}}}
 """
 
@@ -57,6 +57,7 @@ class Plan:
     callers: Mapping[str, CallerRule] = field(default_factory=dict[str, CallerRule])
     sample_ppm: int = 0
     caller_sample_ppm: Mapping[str, int] = field(default_factory=dict[str, int])
+    carries: bool = False  # pinned sessions too follow a change of the plan, at their next turn
     document: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
     author: str = ""
     reason: str = ""
@@ -67,9 +68,20 @@ class Route:
     """Where one turn goes, and why."""
 
     backend: BackendName
-    reason: str  # process, override, pin, caller, share, default
+    reason: str  # process, override, pin, carry, caller, share, default
     plan_version: int
     bucket: int  # 0…999 999, same for the session on every replica and in every version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A session changes its server between two turns, or was to and could not. `lost` names what the target has no place for."""
+
+    source: BackendName
+    target: BackendName
+    cause: str  # carry, override, process, pin, operator
+    lost: tuple[str, ...] = ()
+    is_refused: bool = False
 
 
 def bucket_of(salt: str, tenant_id: str, session_id: str, *, purpose: str = "route") -> int:
@@ -113,8 +125,8 @@ def plan_from_document(document: Mapping[str, Any], *, version: int, author: str
     unknown = set(document) - set(INITIAL_PLAN)
     if unknown:
         raise InvalidPlan(f"unknown: {', '.join(sorted(unknown))}")
-    if document.get("existing_sessions", "stay") != "stay":
-        raise InvalidPlan("existing_sessions must be stay")
+    if document.get("existing_sessions", "stay") not in ("stay", "carry"):
+        raise InvalidPlan("existing_sessions must be stay or carry")
     salt = document.get("salt")
     if not isinstance(salt, str) or not salt:
         raise InvalidPlan("salt must be a non-empty text")
@@ -132,6 +144,7 @@ def plan_from_document(document: Mapping[str, Any], *, version: int, author: str
             name: _ppm(_mapping(row, f"shadow.callers.{name}").get("sample_ppm"), f"shadow.callers.{name}.sample_ppm")
             for name, row in _mapping(shadow.get("callers", {}), "shadow.callers").items()
         },
+        carries=document.get("existing_sessions") == "carry",
         document=document,
         author=author,
         reason=reason,

@@ -29,6 +29,7 @@ ANSWERS: dict[ErrorType, Answer] = {
     ErrorType.MALFORMED_BODY: Answer("400", 400, 400, "请求参数错误：{}", name="INVALID_REQUEST"),
     ErrorType.PAYLOAD_TOO_LARGE: Answer("413", 413, 413, "请求内容过大"),
     ErrorType.SESSION_CONFLICT: Answer("409", 200, 409, "会话正在处理中，请稍后重试"),
+    ErrorType.SESSION_ERASED: Answer("410", 200, 410, "会话数据已删除"),
     ErrorType.IDEMPOTENCY_CONFLICT: Answer("409", 200, 409, "幂等键与请求内容不一致"),
     ErrorType.MODEL_UNAVAILABLE: Answer("500", 200, 503, "服务繁忙，请稍后重试"),
     ErrorType.STATE_PERSISTENCE_FAILED: Answer("500", 200, 503, "系统繁忙，请稍后重试"),

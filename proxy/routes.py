@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 from structlog.contextvars import bind_contextvars
 
-from contract.ports import Client, Clock, TurnStore
+from contract.ports import Client, Clock
 from contract.wire import (
     SET_INFO_ANSWER,
     Body,
@@ -54,10 +54,9 @@ Handler = Callable[[Request, Client, Profile, Body], Awaitable[Response]]
 class Doors:
     """One object per process; `tasks` holds the streamed turns that are under way, so that a shutdown can wait for them."""
 
-    def __init__(self, *, auth: ApiKeyAuth, path: TurnPath, store: TurnStore, clock: Clock, policy: Policy = CAREFUL) -> None:
+    def __init__(self, *, auth: ApiKeyAuth, path: TurnPath, clock: Clock, policy: Policy = CAREFUL) -> None:
         self._auth = auth
         self._path = path
-        self._store = store
         self._clock = clock
         self._policy = policy
         self.tasks: set[asyncio.Task[None]] = set()
@@ -115,9 +114,9 @@ class Doors:
                 pass
         return Response(SET_INFO_ANSWER, media_type=JSON_TYPE, headers=REPLAYED if open_turn.opened.stored else {})
 
-    async def _get_info(self, _request: Request, client: Client, _profile: Profile, body: GetInfoBody) -> Response:
+    async def _get_info(self, request: Request, client: Client, _profile: Profile, body: GetInfoBody) -> Response:
         info_value({}, body.key)  # a key nobody may read is refused whether or not the session exists
-        state = await self._store.read(client.tenant_id, body.session_id)
+        state = await self._path.read(client, body.session_id, received_at=self._clock.now(), request_id=request.state.request_id)
         if state is None:
             raise Refusal(ErrorType.SESSION_NOT_FOUND)
         return Response(get_info_answer(info_value(state.form, body.key)), media_type=JSON_TYPE)

@@ -4,35 +4,51 @@ JSON and SSE are two renderings of the same event stream (proxy/render.py); ther
 `Committed`; what cannot be committed ends in a Refusal and leaves session and version as they were. docs/turn-path.md walks through it.
 """
 
+import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Mapping
+import uuid
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 
 import orjson
 import structlog
 from opentelemetry import trace
 
-from contract.ports import Backend, OpenedSession, Pin, StoredReply, TurnRecord, TurnStore
+from contract.ports import Backend, Client, OpenedSession, Pin, StoredReply, TurnRecord, TurnStore
 from contract.wire import BLANK_TEXT
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
-from domain.errors import BackendFailure, ErrorType, FailureKind, Refusal, SessionBusy, StoreUnavailable, TurnAlreadyCommitted
+from domain.errors import (
+    BackendError,
+    BackendFailure,
+    ErrorType,
+    FailureKind,
+    Refusal,
+    SessionBusy,
+    SessionErased,
+    StoreUnavailable,
+    TurnAlreadyCommitted,
+)
 from domain.events import is_blank
 from domain.external_update import external_update
 from domain.fields import FieldError
 from domain.outcome import Failed, FormChanged, Outcome, Replied, StageDecided, TextPiece
-from domain.plan import Plan, Route
-from domain.session import FieldValue
+from domain.plan import Move, Plan, Route
+from domain.session import FieldValue, SessionState
 from domain.stages import StageCode
 from domain.turn import EVENT_TYPES, SessionStarted, SetInfo, Turn
 from proxy.errors import refusal_of
 from proxy.plan_view import PlanView
+from rollout.handover import hand_over
 from rollout.routing import pin_for, route
 from telemetry.instruments import COMMIT_SPAN, TURN_SPAN
 
 log = structlog.get_logger(__name__)
 tracer = trace.get_tracer("crossfade.proxy")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +78,7 @@ class OpenTurn:
     pin: Pin
     route: Route
     backend: Backend
+    move: Move | None = None
 
 
 @dataclass(slots=True)
@@ -91,25 +108,96 @@ class TurnPath:
     async def open(self, request: TurnRequest) -> OpenTurn:
         """Everything that can refuse a turn before it begins. Raises Refusal; then nothing is held."""
         plan = _plan_or_refusal(self._plans)
-        try:
-            opened = await self._store.open(request.turn, idempotency_key=request.idempotency_key)
-        except SessionBusy:
-            raise Refusal(ErrorType.SESSION_CONFLICT) from None
-        except StoreUnavailable:
-            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+        turn = request.turn
+        opened = await self._opened(turn, request.idempotency_key)
         if opened.stored is None:
             try:
-                _refuse_impossible(request.turn, opened)
-            except Refusal:
-                await self._store.release(request.turn, opened.lease)
+                if opened.pin is None:
+                    opened = await self._adopted(turn, opened, plan)
+                _refuse_impossible(turn, opened)
+            except BaseException:
+                await _undisturbed(self._store.release(turn, opened.lease))
                 raise
         elif not _is_retry(request, opened.stored):
             raise Refusal(ErrorType.IDEMPOTENCY_CONFLICT)
-        decided = route(request.turn, opened.pin, plan, process_backend=self._process_backend)
-        pin = opened.pin or pin_for(request.turn, decided, plan, shadow_enabled=self._shadow_enabled)
+        decided, move = route(turn, opened.pin, plan, process_backend=self._process_backend), None
+        if opened.pin is None:
+            pin = pin_for(turn, decided, plan, shadow_enabled=self._shadow_enabled)
+        else:
+            is_change = decided.backend is not (opened.served_by or opened.pin.backend) or decided.reason == "carry"
+            lost = self._backends[decided.backend].lost(opened.state) if is_change else ()
+            handed = hand_over(opened.pin, decided, served_by=opened.served_by, lost=lost)
+            decided, pin, move = handed.route, handed.pin, handed.move
         if pin.is_sampled and not self._shadow_enabled:
             pin = replace(pin, is_sampled=False)  # for this turn: the session keeps its draw
-        return OpenTurn(request=request, opened=opened, pin=pin, route=decided, backend=self._backends[decided.backend])
+        return OpenTurn(request=request, opened=opened, pin=pin, route=decided, backend=self._backends[decided.backend], move=move)
+
+    async def read(self, client: Client, session_id: str, *, received_at: datetime, request_id: str) -> SessionState | None:
+        """The session as it stands; None when nobody knows it. One that lives upstream only is adopted first. Raises Refusal."""
+        try:
+            state = await self._store.read(client.tenant_id, session_id)
+        except SessionErased:
+            raise Refusal(ErrorType.SESSION_ERASED) from None
+        if state is not None:
+            return state
+        turn_id = str(uuid.uuid4())
+        turn = Turn(
+            tenant_id=client.tenant_id, client_id=client.client_id, session_id=session_id, turn_id=turn_id, event_id=turn_id,
+            text="", event=SessionStarted(), received_at=received_at, request_id=request_id,
+        )  # fmt: skip
+        if await self._found_upstream(turn, is_needed=False) is None:
+            return None
+        opened = await self._opened(turn, None)
+        try:
+            if opened.pin is None:
+                opened = await self._adopted(turn, opened, _plan_or_refusal(self._plans))
+        finally:
+            await _undisturbed(self._store.release(turn, opened.lease))
+        return opened.state if opened.pin else None
+
+    async def _opened(self, turn: Turn, idempotency_key: str | None) -> OpenedSession:
+        try:
+            return await self._store.open(turn, idempotency_key=idempotency_key)
+        except SessionBusy:
+            raise Refusal(ErrorType.SESSION_CONFLICT) from None
+        except SessionErased:
+            raise Refusal(ErrorType.SESSION_ERASED) from None
+        except StoreUnavailable:
+            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+
+    async def _adopted(self, turn: Turn, opened: OpenedSession, plan: Plan) -> OpenedSession:
+        """A session nobody here knows may live upstream since before our time: it is taken over, and pinned to where it lives."""
+        decided = route(turn, None, plan, process_backend=self._process_backend)
+        found = await self._found_upstream(turn, is_needed=True, serving=decided.backend)
+        if found is None:
+            return opened
+        home, adopted = found
+        pin = replace(pin_for(turn, decided, plan, shadow_enabled=self._shadow_enabled), backend=home, reason="adopted")
+        try:
+            is_stored = await self._store.adopt(turn, adopted, opened, pin)
+        except StoreUnavailable:
+            raise Refusal(ErrorType.STATE_PERSISTENCE_FAILED) from None
+        if not is_stored:
+            raise Refusal(ErrorType.SESSION_CONFLICT)
+        log.info("session_adopted", backend=home, rounds=adopted.state.version, stage_code=adopted.state.stage)
+        return replace(opened, state=adopted.state, pin=pin, served_by=home)
+
+    async def _found_upstream(
+        self, turn: Turn, *, is_needed: bool, serving: BackendName | None = None
+    ) -> tuple[BackendName, Adopted] | None:
+        """Raises Refusal when it could not be found out and the answer matters: an upstream that is away, and that would not serve this
+        session anyway, keeps nobody from starting one elsewhere."""
+        for name, backend in self._backends.items():
+            try:
+                adopted = await backend.adopt(turn)
+            except BackendError as error:
+                log.warning("adoption_not_decided", backend=name, failure=error.failure.kind, note=error.failure.note)
+                if is_needed and name is not serving:
+                    continue
+                raise refusal_of(error.failure) from None
+            if adopted is not None:
+                return name, adopted
+        return None
 
     async def run(self, open_turn: OpenTurn, progress: Progress) -> AsyncGenerator[TurnEvent]:
         """The turn's events, ending with Committed. Raises Refusal when the turn failed; it is then void.
@@ -185,13 +273,14 @@ class TurnPath:
             pin=open_turn.pin,
             route=open_turn.route,
             lease=open_turn.opened.lease,
+            move=open_turn.move,
             idempotency_key=request.idempotency_key,
             request_hash=request.request_hash,
             stored_reply=_stored(outcome, pieces, open_turn.opened.state.version + 1) if request.idempotency_key else None,
         )
         try:
             with tracer.start_as_current_span(COMMIT_SPAN):
-                version = await self._store.commit(record)
+                version = await _undisturbed(self._store.commit(record))
         except Exception as error:
             # Nothing of the turn is stored. Its row of failure is, and its lease goes back: a clear retry must not meet a locked session.
             failure = BackendFailure(kind=FailureKind.INTERNAL, note=f"not_stored:{type(error).__name__}")
@@ -212,14 +301,34 @@ class TurnPath:
             model_calls=outcome.model_calls,
             violations=outcome.violations,
         )
+        if (move := open_turn.move) is not None:
+            tell = log.warning if move.lost else log.info
+            told = "session_stays" if move.is_refused else "session_moved"
+            tell(told, source=move.source, target=move.target, cause=move.cause, lost=move.lost)
         return version
 
     async def _fail(self, open_turn: OpenTurn, outcome: Outcome, *, cancelled: bool) -> None:
         failure = outcome.failure or _NO_ANSWER
         log.warning("turn_failed", backend=outcome.backend, failure=failure.kind, note=failure.note, cancelled=cancelled)
-        await self._store.fail(
-            open_turn.request.turn, outcome, opened=open_turn.opened, pin=open_turn.pin, route=open_turn.route, cancelled=cancelled
+        opened, pin = open_turn.opened, open_turn.pin
+        await _undisturbed(
+            self._store.fail(open_turn.request.turn, outcome, opened=opened, pin=pin, route=open_turn.route, cancelled=cancelled)
         )
+
+
+async def _undisturbed(writing: Coroutine[Any, Any, T]) -> T:
+    """What was begun is brought to its end, however often the turn is cancelled meanwhile: half a commit is a lie to somebody, and a
+    statement that is cut off may have been carried out. The store bounds it. A cancellation is not lost: the turn ends right behind."""
+    task = asyncio.ensure_future(writing)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+        except Exception:
+            break
+    return task.result()
 
 
 _NO_ANSWER = BackendFailure(kind=FailureKind.INTERNAL, note="no_answer")

@@ -82,7 +82,28 @@ accident_sessions = Table(
     _moment("updated_at"),
     _moment("last_activity_at"),
     _moment("completed_at", nullable=True),
-    CheckConstraint("status IN ('active', 'handed_off', 'completed')", name="status"),
+    CheckConstraint("status IN ('active', 'handed_off', 'completed', 'erased')", name="status"),
+    schema=APP,
+)
+
+session_moves = Table(
+    "session_moves",  # append-only: who was handed over from where to where, and what stood in the way
+    metadata,
+    Column("move_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("tenant_id", Text, nullable=False),
+    Column("session_id", Text, nullable=False),
+    Column("from_backend", Text, nullable=False),
+    Column("to_backend", Text, nullable=False),
+    Column("cause", Text, nullable=False),  # carry, override, process, operator, pin
+    Column("outcome", Text, nullable=False),
+    Column("lost", ARRAY(Text), nullable=False),  # names of what the target cannot hold; no values
+    Column("author", Text, nullable=False, server_default=""),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("plan_version", BigInteger, nullable=False),
+    Column("state_version", Integer, nullable=False),
+    _moment("created_at"),
+    CheckConstraint("outcome IN ('moved', 'refused')", name="outcome"),
+    Index("ix_session_moves_session", "tenant_id", "session_id", "move_id"),
     schema=APP,
 )
 
@@ -169,6 +190,7 @@ idempotency_records = Table(
     Column("response_data", JSONB, nullable=False),
     _moment("expires_at", default=False),
     _moment("created_at"),
+    Column("session_id", Text, nullable=False, server_default=""),
     schema=APP,
 )
 

@@ -16,20 +16,23 @@ import asyncpg
 import structlog
 
 from contract.ports import OpenedSession, Pin, StoredReply, TurnRecord
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
-from domain.errors import SessionBusy, StoreUnavailable, TurnAlreadyCommitted
+from domain.errors import SessionBusy, SessionErased, StoreUnavailable, TurnAlreadyCommitted
 from domain.outcome import Outcome
-from domain.plan import Route
+from domain.plan import Move, Route
 from domain.session import Message, SessionState
-from domain.stages import STAGES, Phase
+from domain.stages import STAGES
 from domain.turn import EVENT_TYPES, SetInfo, Turn
 from storage import json
+from storage.adoption import adopt_session, status_of
 from storage.engine import OUTAGES, database_failures
 
 log = structlog.get_logger(__name__)
 
 TRANSCRIPT_TURNS = 3  # six messages: what a prompt may show of the past
 LEASE_POLL_SECONDS = 0.02
+UNRECORDED_LIMIT = 10_000
 
 _OPEN = "SELECT * FROM app.open_session($1, $2, $3, $4, $5, $6, $7, $8)"
 
@@ -43,6 +46,7 @@ WITH lease AS (
     SELECT $1, $2, $4, $5, $6, $7, $8 + 1, $9, $10, $11, $12, $13, CASE WHEN $5 = 'active' THEN NULL ELSE now() END FROM lease
     ON CONFLICT (tenant_id, session_id) DO UPDATE SET
         status = excluded.status, phase = excluded.phase, stage_code = excluded.stage_code, state_version = excluded.state_version,
+        backend = excluded.backend, route_reason = excluded.route_reason, plan_version = excluded.plan_version, bucket = excluded.bucket,
         updated_at = now(), last_activity_at = now(), completed_at = coalesce(s.completed_at, excluded.completed_at)
     WHERE s.state_version = $8
     RETURNING tenant_id, session_id, state_version
@@ -64,8 +68,15 @@ WITH lease AS (
     INSERT INTO app.turn_outbox (turn_id, tenant_id, session_id, kind)
     SELECT turn_id, tenant_id, session_id, 'committed' FROM turn WHERE $26
 ), stored AS (
-    INSERT INTO app.idempotency_records AS i (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at)
-    SELECT tenant_id, $4, $27, $28, turn_id, $29, now() + $30::interval FROM turn WHERE $27::text IS NOT NULL
+    INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at,
+                                         session_id)
+    SELECT tenant_id, $4, $27, $28, turn_id, $29, now() + $30::interval, session_id FROM turn WHERE $27::text IS NOT NULL
+), move AS (
+    INSERT INTO app.session_moves (tenant_id, session_id, from_backend, to_backend, cause, outcome, lost, plan_version, state_version)
+    SELECT tenant_id, session_id, $31, $32, $33, $34, $35, $24, $8 FROM session
+    WHERE $31::text IS NOT NULL AND ($34 = 'moved' OR NOT EXISTS (
+        SELECT 1 FROM app.session_moves m
+        WHERE m.tenant_id = $1 AND m.session_id = $2 AND m.plan_version = $24 AND m.outcome = 'refused' AND m.lost = $35))
 )
 SELECT state_version FROM session
 """
@@ -84,7 +95,7 @@ INSERT INTO app.turn_outbox (turn_id, tenant_id, session_id, kind) SELECT turn_i
 """
 
 _READ = """
-SELECT s.stage_code, s.state_version, st.form_data, st.dialogue
+SELECT s.stage_code, s.state_version, st.form_data, st.dialogue, s.status
 FROM app.accident_sessions s JOIN app.accident_state st USING (tenant_id, session_id)
 WHERE s.tenant_id = $1 AND s.session_id = $2
 """
@@ -93,14 +104,12 @@ _RELEASE = "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id =
 
 _ACKNOWLEDGE = """
 WITH lease AS (DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3 RETURNING 1)
-INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at)
-SELECT $1, $4, $5, $6, $7, $8, now() + $9::interval FROM lease
+INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data, expires_at, session_id)
+SELECT $1, $4, $5, $6, $7, $8, now() + $9::interval, $2 FROM lease
 RETURNING 1
 """
 
 _COMMITTED_VERSION = "SELECT version FROM app.turns WHERE turn_id = $1 AND status = 'committed'"
-
-_STATUS = {Phase.HANDOFF: "handed_off", Phase.COMPLETE: "completed"}
 
 
 class TurnRows:
@@ -109,6 +118,9 @@ class TurnRows:
         self._lease_seconds = lease_seconds
         self._wait_seconds = wait_seconds
         self._keep_replies = keep_replies
+        # Failures that the database did not take, by session: each is written before the session's next turn here is opened. Elsewhere
+        # its lease runs out first, and whoever takes that over writes a row of its own.
+        self._unrecorded: dict[tuple[str, str], tuple[Any, ...]] = {}
 
     async def open(self, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
         lease = uuid.uuid4()
@@ -116,10 +128,20 @@ class TurnRows:
             turn.tenant_id, turn.session_id, turn.client_id, idempotency_key, turn.event_id,
             lease, self._lease_seconds, TRANSCRIPT_TURNS,
         )  # fmt: skip
+        if (turn.tenant_id, turn.session_id) in self._unrecorded:
+            await self._record_late(turn.tenant_id, turn.session_id)
         deadline = asyncio.get_running_loop().time() + self._wait_seconds
         while True:
-            with database_failures("open_session"):
-                row = await self._pool.fetchrow(_OPEN, *arguments)
+            try:
+                with database_failures("open_session"):
+                    row = await self._pool.fetchrow(_OPEN, *arguments)
+            except asyncio.CancelledError:
+                # The lease may be ours by now, and nobody would ever give it back.
+                await asyncio.shield(self.release(turn, str(lease)))
+                raise
+            if row is not None and row["is_erased"]:
+                await self.release(turn, str(lease))
+                raise SessionErased
             if row is not None:
                 return _opened(row, str(lease))
             if asyncio.get_running_loop().time() >= deadline:
@@ -135,7 +157,7 @@ class TurnRows:
             version = await self._pool.fetchval(
                 _COMMIT,
                 turn.tenant_id, turn.session_id, uuid.UUID(record.lease), turn.client_id,
-                _STATUS.get(phase, "active"), phase, after.stage, record.before.version,
+                status_of(after.stage), phase, after.stage, record.before.version,
                 record.pin.backend, record.pin.reason, record.pin.plan_version, record.pin.bucket, record.pin.is_sampled,
                 json.dumps(after.as_json()),
                 turn.event_id, EVENT_TYPES[type(turn.event)], _input_of(turn), turn.request_id,
@@ -143,6 +165,7 @@ class TurnRows:
                 record.route.backend, record.route.reason, record.route.plan_version, turn.received_at,
                 record.pin.is_sampled and not isinstance(turn.event, SetInfo),
                 record.idempotency_key, record.request_hash, json.dumps(record.stored_reply), self._keep_replies,
+                *_move_columns(record.move),
             )  # fmt: skip
         except asyncpg.UniqueViolationError as error:
             raise TurnAlreadyCommitted(type(error).__name__) from None
@@ -190,21 +213,36 @@ class TurnRows:
             raise SessionBusy
 
     async def fail(self, turn: Turn, outcome: Outcome, *, opened: OpenedSession, pin: Pin, route: Route, cancelled: bool) -> None:
+        row = (
+            uuid.UUID(turn.turn_id), turn.tenant_id, turn.session_id, turn.client_id, turn.event_id, opened.state.version,
+            "cancelled" if cancelled else "failed", EVENT_TYPES[type(turn.event)], _input_of(turn), json.dumps(outcome),
+            route.backend, route.reason, route.plan_version, uuid.UUID(opened.lease), turn.request_id, turn.received_at,
+            pin.is_sampled and not isinstance(turn.event, SetInfo),
+        )  # fmt: skip
         try:
             with database_failures("record_failure"):
-                await self._pool.execute(
-                    _FAIL,
-                    uuid.UUID(turn.turn_id), turn.tenant_id, turn.session_id, turn.client_id, turn.event_id, opened.state.version,
-                    "cancelled" if cancelled else "failed", EVENT_TYPES[type(turn.event)], _input_of(turn), json.dumps(outcome),
-                    route.backend, route.reason, route.plan_version, uuid.UUID(opened.lease), turn.request_id, turn.received_at,
-                    pin.is_sampled and not isinstance(turn.event, SetInfo),
-                )  # fmt: skip
+                await self._pool.execute(_FAIL, *row)
         except StoreUnavailable:
             log.warning("failure_not_recorded", turn_id=turn.turn_id)
+            if len(self._unrecorded) < UNRECORDED_LIMIT:
+                self._unrecorded[turn.tenant_id, turn.session_id] = row
+
+    async def _record_late(self, tenant_id: str, session_id: str) -> None:
+        """Raises StoreUnavailable; the failure is then kept on."""
+        row = self._unrecorded[tenant_id, session_id]
+        with database_failures("record_failure"):
+            await self._pool.execute(_FAIL, *row)
+        self._unrecorded.pop((tenant_id, session_id), None)
+
+    async def adopt(self, turn: Turn, adopted: Adopted, opened: OpenedSession, pin: Pin) -> bool:
+        with database_failures("adopt_session"):
+            return await adopt_session(self._pool, turn, adopted, uuid.UUID(opened.lease), pin)
 
     async def read(self, tenant_id: str, session_id: str) -> SessionState | None:
         with database_failures("read_session"):
             row = await self._pool.fetchrow(_READ, tenant_id, session_id)
+        if row is not None and row["status"] == "erased":
+            raise SessionErased
         return None if row is None else _state(row, ())
 
     async def ping(self) -> None:
@@ -214,6 +252,12 @@ class TurnRows:
 
 def _input_of(turn: Turn) -> str:
     return json.dumps({"text": turn.text, "event": turn.event})
+
+
+def _move_columns(move: Move | None) -> tuple[str | list[str] | None, ...]:
+    if move is None:
+        return None, None, None, None, None
+    return move.source, move.target, move.cause, "refused" if move.is_refused else "moved", list(move.lost)
 
 
 def _state(row: Mapping[str, Any], transcript: tuple[Message, ...]) -> SessionState:
@@ -246,4 +290,5 @@ def _opened(row: Mapping[str, Any], lease: str) -> OpenedSession:
             bucket=row["bucket"],
             is_sampled=row["is_sampled"],
         )
-    return OpenedSession(state=state, pin=pin, lease=lease, stored=stored)
+    served_by = row["served_by"]
+    return OpenedSession(state=state, pin=pin, lease=lease, stored=stored, served_by=BackendName(served_by) if served_by else None)

@@ -61,7 +61,7 @@ async def open_proxy(settings: Settings, database: Database, clock: Clock | None
             shadow_enabled=settings.shadow_enabled,
         )
         pepper = secret_or_local(settings.auth.key_pepper, settings.state_dir, "key_pepper")
-        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=pepper), path=path, store=store, clock=clock, policy=settings.policy)
+        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=pepper), path=path, clock=clock, policy=settings.policy)
         keeping_fresh = asyncio.create_task(plans.keep_fresh())
         try:
             yield Proxy(build_app(doors, _readiness(store, plans, backends)), doors)

@@ -3,7 +3,7 @@ One chat at a time is the session lease's care. Once sent, a turn is read to its
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
@@ -14,9 +14,10 @@ import structlog
 from backends.fastgpt.answer import FastGptAnswer
 from backends.fastgpt.client import FastGptClient
 from backends.fastgpt.config import FastGptConfig
-from backends.fastgpt.request import CompletionRequest, live_request, shadow_request
+from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
 from contract.ports import Backend, Clock
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
 from domain.external_update import external_update
@@ -29,6 +30,10 @@ from domain.stages import StageCode
 from domain.turn import SetInfo, Turn
 
 log = structlog.get_logger(__name__)
+
+# Where the conversation stands besides stage, form and words, and what the next turn would be decided wrongly without: a danger that was
+# written and not yet acted on, numbers waiting for "yes", and how often something has failed.
+_NEEDED = ("alarms", "candidates", "partials", "photo_failures", "no_response_count", "clarification_counts")
 
 
 def _random_id() -> str:
@@ -121,6 +126,23 @@ class FastGptBackend(Backend):
 
     def describe(self) -> str:
         return f"app {self._config.app_id} at {urlsplit(self._config.base_url).netloc}"
+
+    def lost(self, session: SessionState) -> tuple[str, ...]:
+        """What a fresh chat could not be told, because no variable of the workflow is known to hold it. Fields it has no variable for are
+        not lost: they stay in the session, and in what /get_info tells."""
+        held = session.dialogue.as_json()
+        return tuple(key for key in _NEEDED if key in held and key not in self._config.pending_variables)
+
+    async def adopt(self, turn: Turn) -> Adopted | None:
+        return None
+
+    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+        return ()
+
+    async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
+        """Every chat that ever held the session. Raises BackendError at the first one that stays."""
+        for chat_id in dict.fromkeys((chat_id_of(self._config, tenant_id, session_id), *memories)):
+            await self._client.delete_chat(chat_id)
 
     async def aclose(self) -> None:
         """Waits for deletions under way, each of which is bounded. The transport stays its owner's."""

@@ -1,6 +1,6 @@
 """The LangGraph backend as the proxy sees it. An abandoned turn is cancelled and leaves nothing behind."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from backends.langgraph.accident.graph import build_graph
 from backends.langgraph.accident.prompts import load_prompts
@@ -9,10 +9,12 @@ from backends.langgraph.checkpoints import Checkpoints
 from backends.langgraph.engine import AccidentEngine
 from backends.langgraph.model.port import ChatModel
 from contract.ports import Clock
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import StoreUnavailable
 from domain.outcome import ReplyEvent
 from domain.session import SessionState
+from domain.thread_id import thread_id
 from domain.turn import Turn
 
 
@@ -60,6 +62,24 @@ class LangGraphBackend:
 
     def describe(self) -> str:
         return f"model {self._model.name} at {self._model.host}, {self._engine.version}"
+
+    def lost(self, session: SessionState) -> tuple[str, ...]:
+        """Nothing: the session is the whole of what a turn starts from."""
+        return ()
+
+    async def adopt(self, turn: Turn) -> Adopted | None:
+        """A session of ours is in the store from its first turn on."""
+        return None
+
+    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+        """The checkpoint against the session. One that is behind is no drift: it was left where another backend served."""
+        if self._checkpoints is None:
+            return ()
+        return await self._checkpoints.drift(thread_id(tenant_id, session_id), session)
+
+    async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
+        if self._checkpoints is not None:
+            await self._checkpoints.forget(thread_id(tenant_id, session_id))
 
     async def aclose(self) -> None:
         """Checkpoints belong to whoever opened them."""

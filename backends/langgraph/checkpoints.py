@@ -4,7 +4,7 @@ The tables are the stock saver's; `set_up` (the migrate command) makes them, nev
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,6 +17,7 @@ from psycopg.rows import DictRow, dict_row
 
 from backends.langgraph.saver import NewestOnlySaver, TurnSaver
 from domain.errors import StoreUnavailable
+from domain.session import SessionState
 
 log = structlog.get_logger(__name__)
 
@@ -40,6 +41,32 @@ class Checkpoints:
             await self.saver.ping()
         except _OUTAGES as error:
             raise StoreUnavailable("checkpoints") from error
+
+    async def drift(self, thread: str, session: SessionState) -> tuple[str, ...]:
+        """How the kept checkpoint contradicts the session; raises StoreUnavailable."""
+        try:
+            kept = await self.saver.aget_tuple({"configurable": {"thread_id": thread}})
+        except _OUTAGES as error:
+            raise StoreUnavailable("checkpoints") from error
+        return () if kept is None else contradictions(kept.checkpoint["channel_values"], session)
+
+    async def forget(self, thread: str) -> None:
+        """Raises StoreUnavailable."""
+        try:
+            await self.saver.adelete_thread(thread)
+        except _OUTAGES as error:
+            raise StoreUnavailable("checkpoints") from error
+
+
+def contradictions(kept: Mapping[str, Any], session: SessionState) -> tuple[str, ...]:
+    """A checkpoint is written when its graph ends and before the turn is committed. `ahead`: that commit never came. `stage`: it came, and
+    says another stage. One that is behind was left there while another backend served, and says nothing wrong. Pure."""
+    started_from = kept.get("version")
+    if not isinstance(started_from, int) or started_from >= session.version:
+        return ("checkpoint_ahead",)
+    if started_from == session.version - 1 and kept.get("next_stage") not in (None, session.stage):
+        return ("checkpoint_stage",)
+    return ()
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.unit
         ({"callers": {"acme": {"backend": "x"}}}, "callers.acme.backend"),
         ({"shadow": {"sample_ppm": -1}}, "shadow.sample_ppm"),
         ({"shadow": {"callers": {"acme": {}}}}, "shadow.callers.acme"),
-        ({"existing_sessions": "carry"}, "existing_sessions"),
+        ({"existing_sessions": "drop"}, "existing_sessions"),
     ],
 )
 def test_a_wrong_plan_is_refused_and_its_wrong_place_named(changes, place):

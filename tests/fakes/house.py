@@ -93,7 +93,7 @@ async def open_house(
         plans = PlanRows(pool)
         view = PlanView(plans, poll_seconds=3600)
         path = TurnPath(store=store, backends=backends, plans=view, process_backend=process_backend, shadow_enabled=shadow_enabled)
-        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=PEPPER), path=path, store=store, clock=clock)
+        doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=PEPPER), path=path, clock=clock)
         app = build_app(doors, {})
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://proxy") as http:
             house = House(

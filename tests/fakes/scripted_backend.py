@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 
+from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendFailure, FailureKind
 from domain.external_update import external_update
@@ -30,6 +31,8 @@ class ScriptedBackend:
         self.turns: list[Turn] = []
         self.sessions: list[SessionState] = []
         self.closed = 0
+        self.has_no_place_for: tuple[str, ...] = ()
+        self.forgotten: list[tuple[str, str]] = []
 
     async def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent]:
         self.turns.append(turn)
@@ -47,6 +50,18 @@ class ScriptedBackend:
 
     async def ready(self) -> str | None:
         return None
+
+    def lost(self, session: SessionState) -> tuple[str, ...]:
+        return self.has_no_place_for
+
+    async def adopt(self, turn: Turn) -> Adopted | None:
+        return None
+
+    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+        return ()
+
+    async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
+        self.forgotten.append((tenant_id, session_id))
 
     def describe(self) -> str:
         return "scripted"

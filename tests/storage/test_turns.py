@@ -1,6 +1,7 @@
 """The turn's path through a real PostgreSQL: what is stored together, and what is not stored at all."""
 
 import asyncio
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -84,7 +85,9 @@ async def test_a_turn_that_lost_its_lease_commits_nothing(store, pool, request):
     taken = await store.open(thief, idempotency_key=None)
     with pytest.raises(SessionBusy):
         await store.commit(a_record(turn, opened))
-    assert await count(pool, "turns", turn) == 0
+    rows = await pool.fetch("SELECT turn_id, status, outcome FROM app.turns WHERE session_id = $1", turn.session_id)
+    assert [(row["status"], json.loads(row["outcome"])["failure"]["note"]) for row in rows] == [("cancelled", "owner_gone")]
+    assert str(rows[0]["turn_id"]) != turn.turn_id
     assert await store.commit(a_record(thief, taken)) == 1
 
 
