@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
-
 from tests.chaos.cells import WIRE_STEPS, Cell
 from tests.chaos.evidence import Call, Evidence
 from tests.chaos.lane import Lane
@@ -17,7 +16,7 @@ from tests.chaos.partner import OpenCall
 from tests.chaos.pg_wire import Trap
 from tests.chaos.points import Arm
 from tests.chaos.script import Line, lines_for
-from tests.chaos.stand import Victim
+from tests.chaos.stand import TENANT, Victim
 
 RETRY_SECONDS = 12.0
 SETTLE_SECONDS = 3.0
@@ -67,6 +66,9 @@ class Case:
             armed=f"{self.name}.t{self._armed}",
             identity=self._cell.identity,
             leftovers=self._leftovers,
+            resting_tasks=self._lane.resting_tasks,
+            was_overtaken=self._cell.how == "pause",
+            tenant=TENANT,
             twin=twin,
             **seen,
         )
@@ -210,5 +212,3 @@ class Case:
             if asyncio.get_running_loop().time() > deadline:
                 return
             await asyncio.sleep(0.01)
-
-

@@ -42,7 +42,7 @@ class Cell:
 WIRE_STEPS = {
     "open_statement": "app.open_session",
     "commit_statement": "INSERT INTO app.accident_events",
-    "checkpoint_statement": "INSERT INTO \"langgraph\".checkpoints",
+    "checkpoint_statement": 'INSERT INTO "langgraph".checkpoints',
     "failure_statement": "VALUES ($1, $2, $3, $4, $5, $6, $7",
     "acknowledge_statement": "FROM lease\nRETURNING 1",
 }
@@ -136,7 +136,12 @@ def _other_turns() -> Iterator[Cell]:
 def _twice() -> Iterator[Cell]:
     """Killed, and killed again while it recovers; killed while a failure is being written down."""
     for backend in BACKENDS:
-        for step, then in (("model_called", "opened"), ("commit_next", "model_called"), ("committed", "opened"), ("first_text", "committed")):
+        for step, then in (
+            ("model_called", "opened"),
+            ("commit_next", "model_called"),
+            ("committed", "opened"),
+            ("first_text", "committed"),
+        ):
             yield Cell(backend=backend, stream=True, identity="key", step=step, how="kill", then=then)
         for step in ("fail_next", "failed"):
             yield Cell(backend=backend, stream=True, identity="key", step=step, how="kill", moment="before")

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tests.chaos.script import TIMES
+
 Row = Mapping[str, Any]
 
 
@@ -40,6 +42,12 @@ class Call:
     def turn(self) -> str:
         """`<cell>.t<turn>.a<attempt>` without the attempt."""
         return self.request_id.rpartition(".")[0]
+
+    @property
+    def number(self) -> int | None:
+        """Of the turn in its conversation, from 0; None for a read."""
+        name = self.turn.rpartition(".")[2]
+        return int(name[1:]) if name.startswith("t") else None
 
     @cached_property
     def events(self) -> tuple[tuple[str, dict[str, Any]], ...]:
@@ -109,6 +117,30 @@ class Evidence:
     stuck: int = 0  # connections that have idled in a transaction for a second
     twin: Mapping[str, tuple[Row, ...]] = field(default_factory=dict[str, tuple[Row, ...]])
 
-    @property
+    resting_tasks: int = 0  # of a proxy with nothing in hand
+    was_overtaken: bool = False  # the armed attempt stood still and went on after others were served
+    tenant: str = ""
+
+    @cached_property
+    def acked(self) -> tuple[Call, ...]:
+        """Answered turns; reads are not turns."""
+        return tuple(call for call in self.calls if call.is_acked and call.number is not None)
+
+    @cached_property
+    def attempts(self) -> dict[str, list[Call]]:
+        """Turn → its calls, in the order they were sent."""
+        turns: dict[str, list[Call]] = {}
+        for call in self.calls:
+            if call.number is not None:
+                turns.setdefault(call.turn, []).append(call)
+        return turns
+
+    @cached_property
     def committed(self) -> tuple[Row, ...]:
         return tuple(turn for turn in self.turns if turn["status"] == "committed")
+
+
+def told_without_times(told: tuple[Any, ...]) -> Row:
+    """What can be compared between two conversations: no version, and no field that holds a time of day."""
+    stage, form, text, _ = told
+    return {"stage": stage, "form": {key: value for key, value in form.items() if key not in TIMES}, "text": text}

@@ -9,9 +9,9 @@ import aiohttp
 import asyncpg
 
 from domain.thread_id import thread_id
-from tests.chaos.evidence import Row
+from tests.chaos.evidence import Row, told_without_times
 from tests.chaos.partner import OpenCall
-from tests.chaos.script import TIMES, Line
+from tests.chaos.script import Line
 from tests.chaos.stand import TENANT, Stand, Victim
 
 _SEEN = """
@@ -82,12 +82,6 @@ class Lane:
                 raise RuntimeError(f"an untouched conversation was refused: {call.body.decode()}")
             answers.append(told_without_times(call.told) if call.is_chat else {})
         return tuple(answers)
-
-
-def told_without_times(told: tuple[Any, ...]) -> Row:
-    stage, form, text, _ = told
-    fields = {key: value for key, value in form.items() if key not in TIMES}
-    return {"stage": stage, "form": fields, "text": text}
 
 
 @asynccontextmanager

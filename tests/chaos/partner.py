@@ -24,7 +24,7 @@ class OpenCall:
         self._writer: asyncio.StreamWriter | None = None
         self._received = bytearray()
         self._hung_up = False
-        self._sent_at = time.monotonic()
+        self._sent_at = time.time()
         self._task = asyncio.create_task(self._run())
 
     def hang_up(self) -> None:
@@ -43,7 +43,7 @@ class OpenCall:
             event_id=self._body.get("eventId"),
             text=str(self._body.get("text", "")),
             sent_at=self._sent_at,
-            ended_at=time.monotonic(),
+            ended_at=time.time(),
             status=status,
             is_replay=headers.get("idempotency-replayed") == "true",
             body=body,

@@ -79,7 +79,10 @@ class _Link:
     """One connection: the front is the victim's, the back is PostgreSQL's."""
 
     def __init__(
-        self, wire: PgWire, front: tuple[asyncio.StreamReader, asyncio.StreamWriter], back: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+        self,
+        wire: PgWire,
+        front: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        back: tuple[asyncio.StreamReader, asyncio.StreamWriter],
     ) -> None:
         self._wire = wire
         self._from_front, self._to_front = front

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-
 from domain.plan import PPM
 from proxy.auth.api_key import new_key
 from storage.clients import add_client
@@ -196,5 +195,3 @@ async def _admit(database: Database) -> dict[str, str]:
         }
         await plans.publish(document, author="chaos", reason="a backend a caller", based_on=first.version)
     return keys
-
-
