@@ -25,6 +25,8 @@ _COMMANDS = {
     ),
     "migrate": ("cli.migrate:migrate", "Bring the database to the newest schema. Safe to repeat."),
     "rollout": ("cli.rollout:app", "Who is served by which backend."),
+    "session": ("cli.session:app", "One session: show it, move it, erase it."),
+    "reconcile": ("cli.reconcile:reconcile_command", "Compare checkpoints and FastGPT chats with the sessions they copy; mend them."),
     "report": ("cli.report:app", "What the shadow found."),
     "client": ("cli.client:app", "Partner teams and their API keys."),
     "doctor": ("cli.doctor:doctor", "Check settings, database, roles, plan and both backends; say what is wrong in words."),

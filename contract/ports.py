@@ -66,7 +66,7 @@ class Backend(Protocol):
         BackendError when that could not be found out."""
         ...
 
-    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+    async def drift(self, held: "HeldSession") -> tuple[str, ...]:
         """What this backend's own copy of the session (checkpoint, chat) says otherwise than the session: names, no values. Raises
         BackendError or StoreUnavailable."""
         ...
@@ -176,6 +176,49 @@ class TurnStore(Protocol):
 
     async def ping(self) -> None:
         """Raises StoreUnavailable."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldSession:
+    """A session in an operator's hands: its lease is held, so that no turn runs meanwhile."""
+
+    tenant_id: str
+    session_id: str
+    client_id: str
+    opened: OpenedSession
+    pin: Pin
+    answered: SessionState | None  # as the newest answer left it, before fields that were written since; None: nobody answered yet
+
+
+class SessionStore(Protocol):
+    """What an operator may do to single sessions. Everything raises StoreUnavailable."""
+
+    async def known(self, *, tenant_id: str | None, after: tuple[str, str], limit: int) -> Sequence[tuple[str, str]]:
+        """(tenant, session) in order behind `after`, of sessions that were not erased."""
+        ...
+
+    async def hold(self, tenant_id: str, session_id: str) -> HeldSession | None:
+        """None: there is no such session. Raises SessionBusy, SessionErased."""
+        ...
+
+    async def release(self, held: HeldSession) -> None: ...
+
+    async def distrust(self, held: HeldSession) -> None:
+        """The upstream memory of the session is given up: its next turn is told to a fresh one. Gives the session back."""
+        ...
+
+    async def move(self, held: HeldSession, pin: Pin, move: Move, *, author: str, reason: str) -> None:
+        """Put the move on record and, unless it was refused, the pin in place. Gives the session back. Raises SessionBusy when the hold
+        has run out."""
+        ...
+
+    async def erase(self, held: HeldSession) -> None:
+        """What people said leaves every table. Gives the session back. Raises SessionBusy when the hold has run out."""
+        ...
+
+    async def memories(self, tenant_id: str, session_id: str) -> Sequence[str]:
+        """The names of all upstream memories that ever held the session."""
         ...
 
 

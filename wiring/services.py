@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+import asyncpg
 from starlette.types import ASGIApp
 
-from contract.ports import Backend, Clock, OverviewSource, PlanStore
+from contract.ports import Backend, Clock, OverviewSource, PlanStore, SessionStore
 from domain.backend_name import BackendName
 from domain.errors import StoreUnavailable
 from proxy.app import build_app
@@ -22,9 +23,10 @@ from storage.clients import ClientRows
 from storage.engine import open_engine, open_pool
 from storage.evidence import EvidenceRows
 from storage.plans import PlanRows
+from storage.sessions import SessionRows
 from storage.shadow_queue import ShadowRows
 from storage.turns import TurnRows
-from wiring.backends import open_backends
+from wiring.backends import Namespace, open_backends
 from wiring.clock import SystemClock
 from wiring.database import Database
 from wiring.local_secrets import secret_or_local
@@ -45,12 +47,7 @@ async def open_proxy(settings: Settings, database: Database, clock: Clock | None
         open_pool(database.app_dsn, name="crossfade-proxy", size=settings.database.pool_size) as pool,
         open_backends(settings, database, clock, "live") as backends,
     ):
-        store = TurnRows(
-            pool,
-            lease_seconds=settings.session.lease_seconds,
-            wait_seconds=settings.session.wait_seconds,
-            keep_replies=timedelta(hours=settings.session.keep_replies_hours),
-        )
+        store = _turn_rows(pool, settings)
         plans = PlanView(PlanRows(pool), poll_seconds=settings.rollout.poll_seconds)
         await plans.refresh()
         path = TurnPath(
@@ -110,6 +107,33 @@ async def open_shadow_worker(settings: Settings, database: Database, *, worker: 
     ):
         queue = ShadowRows(pool, worker=worker, claim_seconds=settings.shadow.claim_seconds, policy=settings.policy)
         yield ShadowWorker(queue, backends, idle_seconds=settings.shadow.idle_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What `crossfade session` and `crossfade reconcile` work with."""
+
+    sessions: SessionStore
+    backends: Mapping[BackendName, Backend]
+
+
+@asynccontextmanager
+async def open_operator(settings: Settings, database: Database, namespace: Namespace = "live") -> AsyncGenerator[Operator]:
+    """Raises MissingSetting when a backend cannot be built."""
+    async with (
+        open_pool(database.app_dsn, name="crossfade-operator", size=4) as pool,
+        open_backends(settings, database, SystemClock(), namespace) as backends,
+    ):
+        yield Operator(SessionRows(pool, _turn_rows(pool, settings)), backends)
+
+
+def _turn_rows(pool: asyncpg.Pool, settings: Settings) -> TurnRows:
+    return TurnRows(
+        pool,
+        lease_seconds=settings.session.lease_seconds,
+        wait_seconds=settings.session.wait_seconds,
+        keep_replies=timedelta(hours=settings.session.keep_replies_hours),
+    )
 
 
 @asynccontextmanager

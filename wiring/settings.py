@@ -50,7 +50,8 @@ class FastGptSettings(_Section):
     shadow_base_url: str | None = None  # unset: base_url
     chat_secret: SecretStr | None = None  # makes chat ids unguessable; unset outside production: made once
     api: Literal["v1", "v2"] = "v1"
-    chat_id_template: str = "{prefix}{digest}"  # {prefix} {digest} {tenant} {session}; without {digest} chat ids can be guessed
+    chat_id_template: str = "{prefix}{digest}"  # holds {digest}; may hold {prefix} {tenant} {session}
+    adopt: dict[str, str] = {}  # tenant → how its chats were named before this proxy, as "{session}": those conversations are taken over
     variables: dict[str, str] = {}  # field key → the workflow's name for it, where they differ
     stage_variable: str = "stage_code"
     now_variable: str = "now"

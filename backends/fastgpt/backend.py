@@ -11,12 +11,14 @@ from urllib.parse import urlsplit
 import httpx
 import structlog
 
+from backends.fastgpt.adoption import adopted_from, contradictions
 from backends.fastgpt.answer import FastGptAnswer
+from backends.fastgpt.chats import ChatReader
 from backends.fastgpt.client import FastGptClient
 from backends.fastgpt.config import FastGptConfig
 from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
-from contract.ports import Backend, Clock
+from contract.ports import Backend, Clock, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
@@ -57,6 +59,7 @@ class FastGptBackend(Backend):
             raise ValueError("the shadow namespace needs the app id, to delete its chats")
         self._config = config
         self._client = FastGptClient(config, transport)
+        self._chats = ChatReader(self._client, config)
         self._clock = clock
         self._is_shadow = namespace == "shadow"
         self._new_id = new_id
@@ -134,10 +137,22 @@ class FastGptBackend(Backend):
         return tuple(key for key in _NEEDED if key in held and key not in self._config.pending_variables)
 
     async def adopt(self, turn: Turn) -> Adopted | None:
-        return None
+        template = self._config.adopt.get(turn.tenant_id)
+        if template is None:
+            return None
+        chat_id = template.format(session=turn.session_id)
+        header = await self._chats.header(chat_id)
+        return adopted_from(self._config, turn, chat_id, header, await self._chats.records(chat_id)) if header.exists else None
 
-    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
-        return ()
+    async def drift(self, held: HeldSession) -> tuple[str, ...]:
+        """The chat that holds the session against it, as of its newest answer: a field written since then rides with the next call. A
+        chat that is no longer trusted says nothing."""
+        chat_id = held.opened.state.memory
+        if chat_id is None or held.answered is None:
+            return ()
+        header = await self._chats.header(chat_id)
+        records = await self._chats.records(chat_id) if header.exists else ()
+        return contradictions(self._config, held, header, records)
 
     async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
         """Every chat that ever held the session. Raises BackendError at the first one that stays."""

@@ -63,6 +63,14 @@ class FastGptClient:
         if (json_object(body) or {}).get("code") != 200:
             raise error_from_body(status, body)
 
+    async def get_data(self, path: str, query: Mapping[str, str]) -> Mapping[str, Any]:
+        """`data` of a successful envelope. Raises BackendError; MALFORMED when there is no envelope at all, as from an unknown route."""
+        return _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"))
+
+    async def post_data(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As `get_data`, for the routes that read by POST."""
+        return _data(*await self._short_call("POST", f"{self._config.root_url}{path}", orjson.dumps(body)))
+
     async def check(self) -> None:
         """Raises BackendError when address, key or app would not serve a turn. Nothing is stored upstream and no model is called."""
         if self._config.app_id:
@@ -106,6 +114,16 @@ class FastGptClient:
                 return await self._transport.handle_async_request(request)
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise failure_of(error, has_answered=False, limit="first_byte") from error
+
+
+def _data(status: int, body: bytes) -> Mapping[str, Any]:
+    envelope = json_object(body)
+    if envelope is None:
+        raise BackendError(FailureKind.MALFORMED, f"no_envelope:{status}")
+    data = envelope.get("data")
+    if envelope.get("code") != 200 or not isinstance(data, dict):
+        raise error_from_body(status, body)
+    return cast("Mapping[str, Any]", data)
 
 
 class Completion:

@@ -21,8 +21,8 @@ class FastGptConfig:
 
     `variables` maps our field keys to the names the workflow uses, in its global variables as in its node results; fields that are not
     listed stay unknown to this backend. `form_nodes` limits node results to those node ids; empty: any node.
-    `chat_id_template` may hold {prefix}, {digest}, {tenant}, {session}: one without {digest} makes guessable chat ids and is meant for
-    adopting conversations that began before this proxy.
+    `chat_id_template` holds {digest} and may hold {prefix}, {tenant}, {session}. `adopt` says how chats were named before this proxy stood
+    in front, tenant by tenant: only those tenants' conversations are looked for, once each, and taken over where they are.
     """
 
     base_url: str
@@ -39,6 +39,7 @@ class FastGptConfig:
     stage_variable: str = "stage_code"
     now_variable: str = "now"
     pending_variables: Mapping[str, str] = field(default_factory=dict[str, str])  # key of the stored dialogue → variable, shadow only
+    adopt: Mapping[str, str] = field(default_factory=dict[str, str])  # tenant → where its chats from before our time are: "{session}"
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])  # sent with every call
     send_now: bool = False  # live calls too
     resend_form: Literal["always", "never"] = "always"
@@ -65,8 +66,16 @@ class FastGptConfig:
             parts = {name for _, name, _, _ in Formatter().parse(self.chat_id_template)}
         except (LookupError, ValueError) as error:
             raise ValueError("chat_id_template knows {prefix}, {digest}, {tenant} and {session} only") from error
-        if "digest" not in parts and not {"tenant", "session"} <= parts:
-            raise ValueError("chat_id_template must tell tenants and sessions apart: {digest}, or {tenant} and {session}")
+        if "digest" not in parts:
+            raise ValueError("chat_id_template must hold {digest}: ids made of tenant and session alone can be guessed, and can collide")
+        for tenant, template in self.adopt.items():
+            try:
+                template.format(session="")
+                holds = {name for _, name, _, _ in Formatter().parse(template)} - {None}
+            except (LookupError, ValueError) as error:
+                raise ValueError(f"adopt.{tenant} knows {{session}} only") from error
+            if holds != {"session"}:
+                raise ValueError(f"adopt.{tenant} must hold {{session}}")
 
     @property
     def root_url(self) -> str:

@@ -8,7 +8,7 @@ from backends.langgraph.accident.run import OnInvalid
 from backends.langgraph.checkpoints import Checkpoints
 from backends.langgraph.engine import AccidentEngine
 from backends.langgraph.model.port import ChatModel
-from contract.ports import Clock
+from contract.ports import Clock, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import StoreUnavailable
@@ -71,11 +71,11 @@ class LangGraphBackend:
         """A session of ours is in the store from its first turn on."""
         return None
 
-    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
+    async def drift(self, held: HeldSession) -> tuple[str, ...]:
         """The checkpoint against the session. One that is behind is no drift: it was left where another backend served."""
         if self._checkpoints is None:
             return ()
-        return await self._checkpoints.drift(thread_id(tenant_id, session_id), session)
+        return await self._checkpoints.drift(thread_id(held.tenant_id, held.session_id), held.opened.state)
 
     async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
         if self._checkpoints is not None:

@@ -151,7 +151,7 @@ def test_operators_commands_work_on_a_database_and_speak_json(database, tmp_path
     assert json.loads(crossfade(tmp_path, "client", "disable", "acme", "--json", **env).stdout)["status"] == "disabled"
     assert json.loads(crossfade(tmp_path, "migrate", "--json", **env | {"ZNJJ_DATABASE__MIGRATOR_DSN": database.admin_dsn}).stdout) == {
         "schema_version": 1,
-        "revision": "0001",
+        "revision": "0002",
     }
 
     before = json.loads(crossfade(tmp_path, "rollout", "show", "--json", **env).stdout)

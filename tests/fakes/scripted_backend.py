@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 
+from contract.ports import HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendFailure, FailureKind
@@ -32,6 +33,7 @@ class ScriptedBackend:
         self.sessions: list[SessionState] = []
         self.closed = 0
         self.has_no_place_for: tuple[str, ...] = ()
+        self.drifts: tuple[str, ...] = ()
         self.forgotten: list[tuple[str, str]] = []
 
     async def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent]:
@@ -57,8 +59,8 @@ class ScriptedBackend:
     async def adopt(self, turn: Turn) -> Adopted | None:
         return None
 
-    async def drift(self, tenant_id: str, session_id: str, session: SessionState) -> tuple[str, ...]:
-        return ()
+    async def drift(self, held: HeldSession) -> tuple[str, ...]:
+        return self.drifts
 
     async def forget(self, tenant_id: str, session_id: str, memories: Sequence[str]) -> None:
         self.forgotten.append((tenant_id, session_id))

@@ -45,7 +45,7 @@ $$
 # A lease that is taken over was never given back: its owner died in the middle of a turn, and an upstream's memory may have moved. That
 # turn gets a row, so that the next one does not trust that memory, and so that the shadow's ledger counts it.
 LOST_TURN = """
-CREATE FUNCTION app.record_lost_turn(p_tenant text, p_session text, p_client text)
+CREATE FUNCTION app.record_lost_turn(p_tenant text, p_session text, p_client text, p_note text)
 RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $$
     WITH turn AS (
         INSERT INTO app.turns (turn_id, tenant_id, session_id, client_id, event_id, version, status, event_type, input, outcome,
@@ -53,8 +53,8 @@ RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $$
         SELECT one.id, p_tenant, p_session, coalesce(s.client_id, p_client), one.id::text, coalesce(s.state_version, 0), 'cancelled',
                'unknown', '{}',
                jsonb_build_object('backend', coalesce(s.backend, 'unknown'),
-                                  'failure', jsonb_build_object('kind', 'interrupted', 'note', 'owner_gone')),
-               coalesce(s.backend, 'unknown'), 'owner_gone', coalesce(s.plan_version, 0), '', clock_timestamp()
+                                  'failure', jsonb_build_object('kind', 'interrupted', 'note', p_note)),
+               coalesce(s.backend, 'unknown'), p_note, coalesce(s.plan_version, 0), '', clock_timestamp()
         FROM (SELECT gen_random_uuid() AS id) AS one
         LEFT JOIN app.accident_sessions s ON s.tenant_id = p_tenant AND s.session_id = p_session
         RETURNING turn_id, version
@@ -91,7 +91,7 @@ BEGIN
             RETURN;
         END IF;
         IF is_taken_over THEN
-            PERFORM app.record_lost_turn(p_tenant, p_session, p_client);
+            PERFORM app.record_lost_turn(p_tenant, p_session, p_client, 'owner_gone');
         END IF;
         SELECT * INTO answer FROM app.stored_answer(p_tenant, p_client, p_key, p_event);
         IF FOUND THEN
@@ -145,15 +145,12 @@ $$
 # because nobody else may change a turn or an event. The caller holds the session's lease.
 ERASE_SESSION = """
 CREATE FUNCTION app.erase_session(p_tenant text, p_session text, p_token uuid)
-RETURNS TABLE (memory text) LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
     DELETE FROM app.session_leases l WHERE l.tenant_id = p_tenant AND l.session_id = p_session AND l.token = p_token;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'the lease is gone' USING ERRCODE = 'serialization_failure';
     END IF;
-    RETURN QUERY
-        SELECT DISTINCT t.outcome #>> '{receipt,memory}' FROM app.turns t
-        WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND t.outcome #>> '{receipt,memory}' IS NOT NULL;
     DELETE FROM app.idempotency_records i USING app.turns t
         WHERE t.tenant_id = p_tenant AND t.session_id = p_session AND i.tenant_id = p_tenant AND i.turn_id = t.turn_id;
     DELETE FROM app.idempotency_records i

@@ -55,8 +55,8 @@ def test_fields_go_by_their_own_names_unless_told_otherwise(make_config: Callabl
         ({"idle_s": 0}, "time limit"),
         ({"chat_id_template": "{nobody}"}, "chat_id_template"),
         ({"chat_id_template": "{"}, "chat_id_template"),
-        ({"chat_id_template": "{session}"}, "tell tenants"),
-        ({"chat_id_template": "{prefix}{tenant}"}, "tell tenants"),
+        ({"chat_id_template": "{session}"}, "must hold {digest}"),
+        ({"chat_id_template": "{tenant}_{session}"}, "must hold {digest}"),
     ],
 )
 def test_a_wrong_configuration_is_refused_when_it_is_made(wrong: dict[str, Any], message: str, make_config: Callable[..., Any]) -> None:

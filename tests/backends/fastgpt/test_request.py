@@ -101,8 +101,8 @@ def test_where_tenant_ends_and_session_begins_is_part_of_the_id(make_config: Cal
     assert chat_id_of(config, "a%3Ab", "c") != chat_id_of(config, "a:b", "c")
 
 
-def test_an_adopting_template_keeps_the_id_the_conversation_already_has(make_config: Callable[..., Any]) -> None:
-    assert chat_id_of(make_config(chat_id_template="{tenant}_{session}"), "t", "s") == "t_s"
+def test_a_template_may_show_whose_chat_it_is(make_config: Callable[..., Any]) -> None:
+    assert chat_id_of(make_config(chat_id_template="{tenant}-{digest}"), "t", "s").startswith("t-")
 
 
 @settings(max_examples=100, deadline=None)
