@@ -188,10 +188,8 @@ class Case:
             headers["Idempotency-Key"] = f"{self.name}-{number}"
         elif self._cell.identity == "event" and line.write is None:
             body["eventId"] = f"{self.name}-{number}"
-        if line.write:
-            path = "/set_info"
-        else:
-            path = "/chat?stream=true" if (self._cell.stream if stream is None else stream) else "/chat"
+        wants_stream = self._cell.stream if stream is None else stream
+        path = "/set_info" if line.write else "/chat?stream=true" if wants_stream else "/chat"
         return OpenCall(proxy.name, proxy.port, path, body, headers)
 
     def _request_id(self, number: int, attempt: int) -> str:

@@ -108,4 +108,3 @@ async def held(path: Path) -> AsyncGenerator[Hold]:
     finally:
         hold.let_loose()
         server.close()
-        path.unlink(missing_ok=True)

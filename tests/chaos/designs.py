@@ -1,19 +1,316 @@
-"""Wrong designs, each switched on in a victim by name: what the harness must catch (test_designs.py)."""
+"""Wrong designs, each switched on in a victim's process by name: what the harness must catch (test_designs.py).
 
-from collections.abc import Callable
-from dataclasses import dataclass
+They are mistakes that somebody could make in good faith. Each replaces one function or one statement of the product.
+"""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+import proxy.turn_path as turn_path
+import storage.turns as turns
+from backends.langgraph.backend import LangGraphBackend
+from contract.ports import OpenedSession, StoredReply, TurnRecord
+from domain.errors import Refusal, StoreUnavailable
+from domain.outcome import ReplyEvent, TextPiece
+from domain.session import SessionState
+from domain.stages import StageCode
+from domain.thread_id import thread_id
+from domain.turn import Turn
+from proxy.turn_path import OpenTurn, Progress, TurnEvent, TurnPath
+from proxy.turn_run import TurnRun
+from storage.turns import TurnRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """`install` puts it in, in the victim's process only, before wiring builds the proxy. `broken` is the invariant that must notice."""
+    """`install` puts it in before wiring builds the proxy. `broken` is the invariant that must notice, in one of the cells like `cells`."""
 
     install: Callable[[], None]
-    broken: str
+    broken: str = ""
+    cells: str = ""
 
 
 def _nothing() -> None:
     """The product as it is."""
 
 
-DESIGNS: dict[str, Design] = {"": Design(install=_nothing, broken="")}
+def _done_before_commit() -> None:
+    """The caller is told, then the turn is stored."""
+    commit = TurnPath._commit
+
+    async def told_first(self: TurnPath, open_turn: OpenTurn, *rest: Any) -> int:
+        async def later() -> None:
+            await asyncio.sleep(0.03)
+            await commit(self, open_turn, *rest)
+
+        _late.add(asyncio.create_task(later()))
+        return open_turn.opened.state.version + 1
+
+    TurnPath._commit = told_first  # type: ignore[method-assign]
+
+
+_late: set[asyncio.Task[None]] = set()
+
+
+def _no_key_row() -> None:
+    """The commit leaves no row of its idempotency key."""
+    commit = TurnRows.commit
+
+    async def unkeyed(self: TurnRows, record: TurnRecord) -> int:
+        return await commit(self, replace(record, idempotency_key=None, stored_reply=None))
+
+    TurnRows.commit = unkeyed  # type: ignore[method-assign]
+
+
+def _no_fencing() -> None:
+    """The lease has no token, and whoever commits last takes the version that comes next."""
+    _change("_COMMIT", "AND token = $3 RETURNING 1\n)", "AND $3::uuid IS NOT NULL RETURNING 1\n), anyway AS (SELECT 1 FROM (SELECT 1) a)")
+    _change("_COMMIT", "END FROM lease\n", "END FROM anyway\n")
+    _change("_COMMIT", "state_version = excluded.state_version,\n        backend", "state_version = s.state_version + 1,\n        backend")
+    _change("_COMMIT", "WHERE s.state_version = $8\n", "")
+    _change("_COMMIT", "'event', $8, state_version", "'event', state_version - 1, state_version")
+
+
+def _retry_asks_again() -> None:
+    """A retry is served by the model once more; what is told is the stored answer."""
+    run = TurnPath.run
+
+    async def asking(self: TurnPath, open_turn: OpenTurn, progress: Progress) -> AsyncGenerator[TurnEvent]:
+        if open_turn.opened.stored is not None:
+            turn = open_turn.request.turn
+            async with aclosing(open_turn.backend.reply(replace(turn, turn_id=str(uuid.uuid4())), SessionState())) as events:
+                async for _ in events:
+                    pass
+        async with aclosing(run(self, open_turn, progress)) as told:
+            async for event in told:
+                yield event
+
+    TurnPath.run = asking  # type: ignore[method-assign]
+
+
+def _outbox_apart() -> None:
+    """The shadow's job is written by a statement of its own, after the commit."""
+    _change("_COMMIT", "'committed' FROM turn WHERE $26", "'committed' FROM turn WHERE $26 AND false")
+    commit = TurnRows.commit
+
+    async def then_outbox(self: TurnRows, record: TurnRecord) -> int:
+        version, turn = await commit(self, record), record.turn
+        await self._pool.execute(
+            "INSERT INTO app.turn_outbox (turn_id, tenant_id, session_id, kind) VALUES ($1, $2, $3, 'committed')",
+            uuid.UUID(turn.turn_id), turn.tenant_id, turn.session_id,
+        )  # fmt: skip
+        return version
+
+    TurnRows.commit = then_outbox  # type: ignore[method-assign]
+
+
+def _dedup_apart() -> None:
+    """An event is looked up before the turn and noted after it, each time by a statement of its own; the commit knows only the turn."""
+    open_, commit = TurnRows.open, TurnRows.commit
+
+    async def open_by_note(self: TurnRows, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
+        return await open_(self, replace(turn, event_id=turn.turn_id), idempotency_key=idempotency_key or f"event-{turn.event_id}")
+
+    async def commit_then_note(self: TurnRows, record: TurnRecord) -> int:
+        turn = record.turn
+        version = await commit(self, replace(record, turn=replace(turn, event_id=turn.turn_id)))
+        if record.idempotency_key is None and record.outcome.reply is not None:
+            reply = record.outcome.reply
+            note = {"stage": reply.stage, "patch": dict(reply.patch), "pieces": [reply.text], "version": version}
+            await self._pool.execute(
+                "INSERT INTO app.idempotency_records (tenant_id, client_id, idempotency_key, request_hash, turn_id, response_data,"
+                " expires_at) VALUES ($1, $2, $3, $4, $5, $6, now() + interval '1 h')",
+                turn.tenant_id, turn.client_id, f"event-{turn.event_id}", record.request_hash, uuid.UUID(turn.turn_id),
+                orjson.dumps(note).decode(),
+            )  # fmt: skip
+        return version
+
+    TurnRows.open = open_by_note  # type: ignore[method-assign]
+    TurnRows.commit = commit_then_note  # type: ignore[method-assign]
+
+
+def _replies_in_memory() -> None:
+    """What a key was answered is kept by the process that answered it."""
+    open_, commit = TurnRows.open, TurnRows.commit
+    kept: dict[str, StoredReply] = {}
+
+    async def open_from_memory(self: TurnRows, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
+        if idempotency_key in kept:
+            return OpenedSession(state=SessionState(), pin=None, lease="", stored=kept[idempotency_key])
+        return await open_(self, replace(turn, event_id=turn.turn_id), idempotency_key=None)
+
+    async def commit_to_memory(self: TurnRows, record: TurnRecord) -> int:
+        bare = replace(record, idempotency_key=None, stored_reply=None, turn=replace(record.turn, event_id=record.turn.turn_id))
+        version = await commit(self, bare)
+        if record.idempotency_key and record.stored_reply:
+            kept[record.idempotency_key] = StoredReply(request_hash=record.request_hash, reply=record.stored_reply)
+        return version
+
+    TurnRows.open = open_from_memory  # type: ignore[method-assign]
+    TurnRows.commit = commit_to_memory  # type: ignore[method-assign]
+
+
+def _checkpoint_is_right() -> None:
+    """Where the conversation stands is taken from the graph's checkpoint, which is written before the commit."""
+    reply = LangGraphBackend.reply
+
+    async def from_checkpoint(self: LangGraphBackend, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
+        assert self._checkpoints is not None
+        config: Any = {"configurable": {"thread_id": thread_id(turn.tenant_id, turn.session_id)}}
+        kept = await self._checkpoints.saver.aget_tuple(config)
+        if kept and (stage := kept.checkpoint["channel_values"].get("next_stage")):
+            session = replace(session, stage=StageCode(stage))
+        async with aclosing(reply(self, turn, session)) as events:
+            async for event in events:
+                yield event
+
+    LangGraphBackend.reply = from_checkpoint  # type: ignore[method-assign]
+
+
+def _no_failure_row() -> None:
+    """A turn that failed gives its lease back and leaves no trace."""
+
+    async def release_only(self: TurnRows, turn: Turn, _outcome: Any, *, opened: OpenedSession, **_named: Any) -> None:
+        await self.release(turn, opened.lease)
+
+    TurnRows.fail = release_only  # type: ignore[method-assign]
+
+
+def _lost_turns_forgotten() -> None:
+    """A failure that could not be written down because the process died is nobody's business: the next owner does not note it."""
+    open_ = TurnRows.open
+
+    async def tidy(self: TurnRows, turn: Turn, *, idempotency_key: str | None) -> OpenedSession:
+        await self._pool.execute(
+            "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND until < clock_timestamp()",
+            turn.tenant_id, turn.session_id,
+        )  # fmt: skip
+        while True:
+            with contextlib.suppress(turns.SessionBusy):
+                waiting = TurnRows(self._pool, lease_seconds=self._lease_seconds, wait_seconds=0, keep_replies=self._keep_replies)
+                return await open_(waiting, turn, idempotency_key=idempotency_key)
+            await asyncio.sleep(0.02)
+            await self._pool.execute(
+                "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND until < clock_timestamp()",
+                turn.tenant_id, turn.session_id,
+            )  # fmt: skip
+
+    TurnRows.open = tidy  # type: ignore[method-assign]
+
+
+def _lost_commit_is_failure() -> None:
+    """A commit whose answer did not come is taken for one that did not happen."""
+
+    async def guess(self: TurnRows, *_: Any) -> int:
+        raise Refusal(turn_path.ErrorType.MODEL_UNAVAILABLE)
+
+    TurnRows._version_after_lost_answer = guess  # type: ignore[method-assign]
+
+
+def _lost_commit_is_success() -> None:
+    """A commit whose answer did not come is taken for done: it was sent, after all."""
+    commit = TurnRows.commit
+
+    async def hopeful(self: TurnRows, record: TurnRecord) -> int:
+        try:
+            return await commit(self, record)
+        except StoreUnavailable:
+            return record.before.version + 1
+
+    TurnRows.commit = hopeful  # type: ignore[method-assign]
+
+
+def _errors_without_an_end() -> None:
+    """A stream that fails just stops."""
+    TurnRun._error = lambda _self, _refusal: b""  # type: ignore[method-assign,assignment]
+
+
+def _replay_in_one_piece() -> None:
+    """A replayed stream tells the whole text at once."""
+    replayed = turn_path._replayed
+
+    def glued(stored: Any) -> list[TurnEvent]:
+        events = replayed(stored)
+        text = "".join(event.text for event in events if isinstance(event, TextPiece))
+        return [*(event for event in events[:-1] if not isinstance(event, TextPiece)), TextPiece(text), events[-1]]
+
+    turn_path._replayed = glued
+
+
+def _projection_apart() -> None:
+    """The form is written by a statement of its own, after the commit."""
+    _change("_COMMIT", "-> 'dialogue', state_version FROM session\n", "-> 'dialogue', state_version FROM session WHERE $8 = 0\n")
+    commit = TurnRows.commit
+
+    async def then_form(self: TurnRows, record: TurnRecord) -> int:
+        version = await commit(self, record)
+        row = record.after.as_json()
+        await self._pool.execute(
+            "UPDATE app.accident_state SET form_data = $3, dialogue = $4, state_version = $5 WHERE tenant_id = $1 AND session_id = $2",
+            record.turn.tenant_id, record.turn.session_id, orjson.dumps(row["form"]).decode(), orjson.dumps(row["dialogue"]).decode(),
+            version,
+        )  # fmt: skip
+        return version
+
+    TurnRows.commit = then_form  # type: ignore[method-assign]
+
+
+def _reads_from_memory() -> None:
+    """A process remembers the sessions it has read."""
+    read = TurnRows.read
+    kept: dict[str, SessionState | None] = {}
+
+    async def remembered(self: TurnRows, tenant_id: str, session_id: str) -> SessionState | None:
+        if session_id not in kept:
+            kept[session_id] = await read(self, tenant_id, session_id)
+        return kept[session_id]
+
+    TurnRows.read = remembered  # type: ignore[method-assign]
+
+
+def _connection_kept() -> None:
+    """Whoever writes a failure down forgets to give the connection back."""
+    fail = TurnRows.fail
+
+    async def greedy(self: TurnRows, *args: Any, **named: Any) -> None:
+        await fail(self, *args, **named)
+        await self._pool.acquire()
+
+    TurnRows.fail = greedy  # type: ignore[method-assign]
+
+
+def _change(statement: str, old: str, new: str) -> None:
+    """One statement of storage/turns.py. Fails when it no longer reads as expected: then the design must be written anew."""
+    text: str = getattr(turns, statement)
+    if old not in text:
+        raise LookupError(f"{statement} holds no {old!r}")
+    setattr(turns, statement, text.replace(old, new, 1))
+
+
+DESIGNS: dict[str, Design] = {
+    "": Design(install=_nothing),
+    "done_before_commit": Design(install=_done_before_commit, broken="I2", cells="stream/key/chat/done_sent/kill"),
+    "no_key_row": Design(install=_no_key_row, broken="I3", cells="json/key/chat/committed/kill"),
+    "no_fencing": Design(install=_no_fencing, broken="I4", cells="none pause"),
+    "retry_asks_again": Design(install=_retry_asks_again, broken="I13", cells="stream/key/chat/committed/kill"),
+    "outbox_apart": Design(install=_outbox_apart, broken="I10", cells="stream/key/chat/commit_statement/kill"),
+    "dedup_apart": Design(install=_dedup_apart, broken="I3", cells="event/chat/commit_statement/kill"),
+    "replies_in_memory": Design(install=_replies_in_memory, broken="I3", cells="stream/key/chat/before_done/kill"),
+    "checkpoint_is_right": Design(install=_checkpoint_is_right, broken="T1", cells="key/chat/checkpoint_written/kill"),
+    "no_failure_row": Design(install=_no_failure_row, broken="I10", cells="langgraph/stream model_called/cancel"),
+    "lost_turns_forgotten": Design(install=_lost_turns_forgotten, broken="I10", cells="model_called/kill"),
+    "lost_commit_is_failure": Design(install=_lost_commit_is_failure, broken="I21", cells="stream/key/chat/commit_statement/cut_after"),
+    "lost_commit_is_success": Design(install=_lost_commit_is_success, broken="I2", cells="stream/key/chat/commit_statement/cut_before"),
+    "errors_without_an_end": Design(install=_errors_without_an_end, broken="I8", cells="stream model_next/cancel"),
+    "replay_in_one_piece": Design(install=_replay_in_one_piece, broken="I5", cells="stream/key/chat/committed/kill"),
+    "projection_apart": Design(install=_projection_apart, broken="I6", cells="key/chat/commit_statement/kill"),
+    "reads_from_memory": Design(install=_reads_from_memory, broken="I6", cells="stream/key/chat/committed/kill"),
+    "connection_kept": Design(install=_connection_kept, broken="I14", cells="stream model_called/cancel"),
+}

@@ -35,6 +35,11 @@ async def _serve_once(order: Order, keys: list[str]) -> None:
                     assert answer.status_code == 200, answer.text
 
 
+def _tell(line: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     first: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
     keys = first.pop("keys")
@@ -45,13 +50,13 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a victim: it is known to be gone by its leash
-    print(json.dumps({"ready": True}), flush=True)
+    _tell({"ready": True})
     for line in iter(sys.stdin.buffer.readline, b""):
         order = Order(**json.loads(line))
         pid = os.fork()
         if pid == 0:
             be(order)
-        print(json.dumps({"pid": pid}), flush=True)
+        _tell({"pid": pid})
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ class PgWire:
     async def fall_silent(self) -> None:
         """For good: every connection is gone, and nobody reads any more."""
         self.darken()
-        while self._links:
-            await asyncio.sleep(0)
+        for link in list(self._links):
+            await link.has_ended.wait()
 
     async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.is_dark:
@@ -73,6 +73,7 @@ class PgWire:
             await link.run()
         finally:
             self._links.discard(link)
+            link.has_ended.set()
 
 
 class _Link:
@@ -89,6 +90,7 @@ class _Link:
         self._from_back, self._to_back = back
         self._statements: dict[bytes, bytes] = {}
         self._holding: Trap | None = None
+        self.has_ended = asyncio.Event()
 
     def cut(self) -> None:
         self._to_front.transport.abort()

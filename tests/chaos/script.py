@@ -1,4 +1,4 @@
-"""What the partner says in every cell: an accident with one car, up to its first photo. `asks` tells which turns need a model on LangGraph."""
+"""What the partner says in every cell: an accident with one car, up to its first photo."""
 
 from dataclasses import dataclass
 from typing import Any, Literal

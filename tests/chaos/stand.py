@@ -140,7 +140,7 @@ def _socket_of(dsn: str) -> str:
 async def open_stand(database: Database, place: Path) -> AsyncGenerator[Stand]:
     """`place`: a folder for logs and sockets. The database is migrated and nobody else's."""
     async with AsyncExitStack() as stack:
-        place = await _prepared(place)
+        place = _prepared(place)
         upstreams = await stack.enter_async_context(_child("tests.chaos.upstreams", place))
         assert upstreams.stdout is not None
         ports = json.loads(await upstreams.stdout.readline())
@@ -154,7 +154,7 @@ async def open_stand(database: Database, place: Path) -> AsyncGenerator[Stand]:
         yield Stand(database, place, ports, nursery, keys)
 
 
-async def _prepared(place: Path) -> Path:
+def _prepared(place: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(prefix="s", dir=place)).resolve()
 

@@ -90,7 +90,8 @@ async def _serve() -> None:
     own = web.Application()
     own.router.add_get("/journal", journal.tell)
     await open_("journal", own)
-    print(json.dumps(ports), flush=True)
+    sys.stdout.write(json.dumps(ports) + "\n")
+    sys.stdout.flush()
     await asyncio.to_thread(sys.stdin.buffer.read)  # until whoever started us is gone
 
 

@@ -10,6 +10,7 @@ MAY_BE_IN = "系统繁忙，请稍后重试"  # the database did not say whether
 
 
 def durable(evidence: Evidence) -> Iterator[str]:
+    """An answer that is no replay was earned by its own request: a retry that repaired what was lost does not make it true."""
     by_version = {turn["version"]: turn for turn in evidence.committed}
     kept = {record["key"] for record in evidence.records}
     for call in evidence.acked:
@@ -18,7 +19,10 @@ def durable(evidence: Evidence) -> Iterator[str]:
                 yield f"{call.request_id} was acknowledged and left nothing"
             continue
         turn = by_version.get(call.version or 0)
-        if turn is None or not turn["request_id"].startswith(f"{call.turn}."):
+        is_its_own = turn is not None and (
+            turn["request_id"].startswith(f"{call.turn}.") if call.is_replay else turn["request_id"] == call.request_id
+        )
+        if turn is None or not is_its_own:
             yield f"{call.request_id} was acknowledged as version {call.version}, which is {turn and turn['request_id']}"
         elif (call.told[0], call.told[2]) != (turn["after"]["stage"], turn["output_text"]):
             yield f"{call.request_id} was told something else than version {call.version} holds"
