@@ -28,7 +28,8 @@ from wiring.migrate import migrate
 
 BUILD = Path("build")
 PREFIX = "chaos_"
-console = Console()
+WIDE = 150  # cells have long names
+console = Console(width=max(WIDE, Console().width))
 progress = Console(stderr=True)
 
 

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
-from tests.chaos.cells import WIRE_STEPS, Cell
+from tests.chaos.cells import ANYWHERE, WIRE_STEPS, Cell
 from tests.chaos.evidence import Call, Evidence
 from tests.chaos.lane import Lane
 from tests.chaos.partner import OpenCall
@@ -21,7 +21,9 @@ from tests.chaos.stand import TENANT, Victim
 RETRY_SECONDS = 12.0
 SETTLE_SECONDS = 3.0
 DARK_SECONDS = 0.15
-MANY_PIECES = (1, 2, 3, 4)  # turns whose text comes in several pieces on both backends
+TURN_SECONDS = 0.04  # about as long as a turn takes
+ASKING = (1, 2, 3, 4)  # turns that ask the model on both backends, and whose text comes in several pieces
+NEEDS_MODEL = ("model_next", "model_called", "mid_text")
 
 
 class NotReached(Exception):
@@ -34,7 +36,7 @@ class Case:
         self._cell = cell
         self._chance = random.Random(f"{cell.name}:{seed}")
         self.name = f"{uuid.uuid4().hex[:10]}-{seed}"
-        self._armed = self._chance.choice((2, 3, 4) if cell.kind == "same_write" else MANY_PIECES)
+        self._armed = self._chance.choice(_armable(cell))
         self._lines = lines_for(cell.kind, self._armed)
         self._calls: list[Call] = []
         self._attempts: dict[int, int] = {}
@@ -79,7 +81,7 @@ class Case:
     async def _victim(self, step: str, *, attempt: int) -> AsyncGenerator[Victim]:
         cell, request_id = self._cell, self._request_id(self._armed, attempt)
         arm = None
-        if step not in WIRE_STEPS:
+        if step not in WIRE_STEPS and step != ANYWHERE:
             nth = self._chance.randint(1, 2) if step == "mid_text" and self._armed > 1 else 1
             arm = Arm(request_id=request_id, step=step, action="kill" if attempt else cell.how, nth=nth)  # type: ignore[arg-type]
         elif cell.how == "cancel":
@@ -116,7 +118,9 @@ class Case:
     async def _armed_turn(self, victim: Victim) -> None:
         cell, trap = self._cell, victim.wire.trap
         self._open = self._call(self._armed, victim)
-        if cell.how in ("hang_up", "pause") and trap is None:
+        if cell.step == ANYWHERE:
+            await self._strike(victim)
+        elif cell.how in ("hang_up", "pause") and trap is None:
             await self._reached(victim)
             self._open.hang_up()
             await asyncio.sleep(self._chance.random() * 0.02)
@@ -128,10 +132,23 @@ class Case:
         if cell.dark:
             await asyncio.sleep(self._chance.random() * DARK_SECONDS)
             victim.wire.light()
-        if cell.step not in WIRE_STEPS:
+        if cell.step not in WIRE_STEPS and cell.step != ANYWHERE:
             await self._reached(victim)
         if cell.how == "kill":
             await victim.hold.until_gone()
+
+    async def _strike(self, victim: Victim) -> None:
+        """Somewhere in the turn, or just behind its end."""
+        await asyncio.sleep(self._chance.random() * TURN_SECONDS)
+        match self._cell.how:
+            case "kill":
+                victim.kill()
+            case "cancel":
+                victim.hold.tell("cancel")
+            case "cut":
+                victim.wire.darken()
+            case _:
+                self._open.hang_up()
 
     async def _reached(self, victim: Victim) -> None:
         with suppress(TimeoutError):
@@ -210,3 +227,11 @@ class Case:
             if asyncio.get_running_loop().time() > deadline:
                 return
             await asyncio.sleep(0.01)
+
+
+def _armable(cell: Cell) -> tuple[int, ...]:
+    """Which turns something can happen to. The first one makes the session, where its step allows that."""
+    if cell.kind == "same_write":
+        return 2, 3, 4
+    is_any = cell.kind == "chat" and not {cell.step, cell.then}.intersection(NEEDS_MODEL)
+    return (0, *ASKING) if is_any else ASKING

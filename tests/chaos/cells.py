@@ -11,6 +11,7 @@ from tests.chaos.script import Kind
 Backend = Literal["fastgpt", "langgraph"]
 Identity = Literal["key", "event", "none"]
 How = Literal["kill", "cancel", "hang_up", "pause", "cut"]
+ANYWHERE = "anywhere"  # at a moment the seed draws, wherever the turn then is
 
 BACKENDS: tuple[Backend, ...] = ("fastgpt", "langgraph")
 
@@ -33,7 +34,7 @@ class Cell:
     @property
     def name(self) -> str:
         manner = "stream" if self.stream else "json"
-        how = self.how if self.how != "cut" else f"cut_{self.moment}"
+        how = f"cut_{self.moment}" if self.moment and self.how == "cut" else self.how
         parts = [self.backend, manner, self.identity, self.kind, self.step, how + ("_dark" if self.dark else "")]
         return "/".join([*parts, f"then_{self.then}"] if self.then else parts)
 
@@ -147,4 +148,16 @@ def _twice() -> Iterator[Cell]:
             yield Cell(backend=backend, stream=True, identity="key", step=step, how="kill", moment="before")
 
 
-CELLS: tuple[Cell, ...] = (*_killed(), *_cancelled(), *_hung_up(), *_overtaken(), *_cut(), *_other_turns(), *_twice())
+def _anywhere() -> Iterator[Cell]:
+    """Where nobody thought of a step."""
+    identities = _identities()
+    ways: tuple[How, ...] = ("kill", "cancel", "hang_up", "cut")
+    for backend in BACKENDS:
+        for how in ways:
+            for stream in (True, False):
+                yield Cell(backend=backend, stream=stream, identity=next(identities), step=ANYWHERE, how=how, dark=how == "cut")
+
+
+CELLS: tuple[Cell, ...] = (
+    *_killed(), *_cancelled(), *_hung_up(), *_overtaken(), *_cut(), *_other_turns(), *_twice(), *_anywhere()
+)  # fmt: skip

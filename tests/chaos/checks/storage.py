@@ -87,6 +87,6 @@ def checkpoint(evidence: Evidence) -> Iterator[str]:
 
 
 def routing(evidence: Evidence) -> Iterator[str]:
-    served = {turn["backend"] for turn in evidence.turns} | ({evidence.session["backend"]} if evidence.session else set())
+    served = {turn["backend"] for turn in evidence.turns if turn["event_type"] != "unknown"} | ({evidence.session["backend"]} if evidence.session else set())
     if strangers := served - {evidence.backend}:
         yield f"served by {sorted(strangers)}, routed to {evidence.backend}"
