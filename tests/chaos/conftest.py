@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from tests.chaos.stand import Stand, open_stand
@@ -10,7 +11,7 @@ from wiring.database import Database
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def stand(database: Database, tmp_path_factory) -> AsyncGenerator[Stand]:
+async def stand(database: Database, tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Stand]:
     place: Path = tmp_path_factory.mktemp("chaos")
     async with open_stand(database, place) as stand:
         yield stand

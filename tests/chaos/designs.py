@@ -3,6 +3,9 @@
 They are mistakes that somebody could make in good faith. Each replaces one function or one statement of the product.
 """
 
+# pyright: reportPrivateUsage=false
+# A wrong design sits in the middle of the thing it spoils.
+
 import asyncio
 import contextlib
 import uuid
@@ -18,7 +21,7 @@ import storage.turns as turns
 from backends.langgraph.backend import LangGraphBackend
 from contract.ports import OpenedSession, StoredReply, TurnRecord
 from domain.errors import Refusal, StoreUnavailable
-from domain.outcome import ReplyEvent, TextPiece
+from domain.outcome import Outcome, Replied, ReplyEvent, TextPiece
 from domain.session import SessionState
 from domain.stages import StageCode
 from domain.thread_id import thread_id
@@ -45,15 +48,15 @@ def _done_before_commit() -> None:
     """The caller is told, then the turn is stored."""
     commit = TurnPath._commit
 
-    async def told_first(self: TurnPath, open_turn: OpenTurn, *rest: Any) -> int:
+    async def told_first(self: TurnPath, open_turn: OpenTurn, replied: Replied, pieces: list[str | None]) -> int:
         async def later() -> None:
             await asyncio.sleep(0.03)
-            await commit(self, open_turn, *rest)
+            await commit(self, open_turn, replied, pieces)
 
         _late.add(asyncio.create_task(later()))
         return open_turn.opened.state.version + 1
 
-    TurnPath._commit = told_first  # type: ignore[method-assign]
+    TurnPath._commit = told_first
 
 
 _late: set[asyncio.Task[None]] = set()
@@ -66,7 +69,7 @@ def _no_key_row() -> None:
     async def unkeyed(self: TurnRows, record: TurnRecord) -> int:
         return await commit(self, replace(record, idempotency_key=None, stored_reply=None))
 
-    TurnRows.commit = unkeyed  # type: ignore[method-assign]
+    TurnRows.commit = unkeyed
 
 
 def _no_fencing() -> None:
@@ -92,7 +95,7 @@ def _retry_asks_again() -> None:
             async for event in told:
                 yield event
 
-    TurnPath.run = asking  # type: ignore[method-assign]
+    TurnPath.run = asking
 
 
 def _outbox_apart() -> None:
@@ -108,7 +111,7 @@ def _outbox_apart() -> None:
         )  # fmt: skip
         return version
 
-    TurnRows.commit = then_outbox  # type: ignore[method-assign]
+    TurnRows.commit = then_outbox
 
 
 def _dedup_apart() -> None:
@@ -132,8 +135,8 @@ def _dedup_apart() -> None:
             )  # fmt: skip
         return version
 
-    TurnRows.open = open_by_note  # type: ignore[method-assign]
-    TurnRows.commit = commit_then_note  # type: ignore[method-assign]
+    TurnRows.open = open_by_note
+    TurnRows.commit = commit_then_note
 
 
 def _replies_in_memory() -> None:
@@ -153,8 +156,8 @@ def _replies_in_memory() -> None:
             kept[record.idempotency_key] = StoredReply(request_hash=record.request_hash, reply=record.stored_reply)
         return version
 
-    TurnRows.open = open_from_memory  # type: ignore[method-assign]
-    TurnRows.commit = commit_to_memory  # type: ignore[method-assign]
+    TurnRows.open = open_from_memory
+    TurnRows.commit = commit_to_memory
 
 
 def _checkpoint_is_right() -> None:
@@ -171,16 +174,16 @@ def _checkpoint_is_right() -> None:
             async for event in events:
                 yield event
 
-    LangGraphBackend.reply = from_checkpoint  # type: ignore[method-assign]
+    LangGraphBackend.reply = from_checkpoint
 
 
 def _no_failure_row() -> None:
     """A turn that failed gives its lease back and leaves no trace."""
 
-    async def release_only(self: TurnRows, turn: Turn, _outcome: Any, *, opened: OpenedSession, **_named: Any) -> None:
+    async def release_only(self: TurnRows, turn: Turn, outcome: Outcome, *, opened: OpenedSession, **_: Any) -> None:
         await self.release(turn, opened.lease)
 
-    TurnRows.fail = release_only  # type: ignore[method-assign]
+    TurnRows.fail = release_only
 
 
 def _lost_turns_forgotten() -> None:
@@ -202,16 +205,16 @@ def _lost_turns_forgotten() -> None:
                 turn.tenant_id, turn.session_id,
             )  # fmt: skip
 
-    TurnRows.open = tidy  # type: ignore[method-assign]
+    TurnRows.open = tidy
 
 
 def _lost_commit_is_failure() -> None:
     """A commit whose answer did not come is taken for one that did not happen."""
 
-    async def guess(self: TurnRows, *_: Any) -> int:
+    async def guess(self: TurnRows, turn: Turn, lease: uuid.UUID, error: BaseException) -> int:
         raise Refusal(turn_path.ErrorType.MODEL_UNAVAILABLE)
 
-    TurnRows._version_after_lost_answer = guess  # type: ignore[method-assign]
+    TurnRows._version_after_lost_answer = guess
 
 
 def _lost_commit_is_success() -> None:
@@ -224,12 +227,16 @@ def _lost_commit_is_success() -> None:
         except StoreUnavailable:
             return record.before.version + 1
 
-    TurnRows.commit = hopeful  # type: ignore[method-assign]
+    TurnRows.commit = hopeful
 
 
 def _errors_without_an_end() -> None:
     """A stream that fails just stops."""
-    TurnRun._error = lambda _self, _refusal: b""  # type: ignore[method-assign,assignment]
+
+    def silence(self: TurnRun, refusal: Refusal) -> bytes:
+        return b""
+
+    TurnRun._error = silence
 
 
 def _replay_in_one_piece() -> None:
@@ -259,7 +266,7 @@ def _projection_apart() -> None:
         )  # fmt: skip
         return version
 
-    TurnRows.commit = then_form  # type: ignore[method-assign]
+    TurnRows.commit = then_form
 
 
 def _reads_from_memory() -> None:
@@ -272,7 +279,7 @@ def _reads_from_memory() -> None:
             kept[session_id] = await read(self, tenant_id, session_id)
         return kept[session_id]
 
-    TurnRows.read = remembered  # type: ignore[method-assign]
+    TurnRows.read = remembered
 
 
 def _connection_kept() -> None:
@@ -283,7 +290,7 @@ def _connection_kept() -> None:
         await fail(self, *args, **named)
         await self._pool.acquire()
 
-    TurnRows.fail = greedy  # type: ignore[method-assign]
+    TurnRows.fail = greedy
 
 
 def _change(statement: str, old: str, new: str) -> None:

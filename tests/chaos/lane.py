@@ -48,7 +48,7 @@ class Lane:
 
     async def seen(self, session: str) -> dict[str, Any]:
         """The fields of Evidence that are stored somewhere."""
-        row: dict[str, Any] = json.loads(await self._eyes.fetchval(_SEEN, session, thread_id(TENANT, session)))
+        row: dict[str, Any] = json.loads(str(await self._eyes.fetchval(_SEEN, session, thread_id(TENANT, session))))
         async with self._http.get(f"http://127.0.0.1:{self.stand.ports['journal']}/journal", params={"prefix": session}) as response:
             journal = await response.json()
         lists = ("events", "turns", "records", "outbox", "leases", "checkpoints")

@@ -33,13 +33,13 @@ LEASE_SECONDS = 0.4  # how long a killed owner's session is locked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Victim:
-    """A running proxy. `wire` is its way to the database; None for one that nothing happens to."""
+    """A running process under test. `wire` is its way to the database."""
 
     name: str
     port: int
     pid: int
     hold: Hold
-    wire: PgWire | None
+    wire: PgWire
 
     def kill(self) -> None:
         os.kill(self.pid, signal.SIGKILL)

@@ -72,7 +72,7 @@ class Journal:
 
 async def _serve() -> None:
     journal = Journal()
-    sim.fastgpt.server.Chats = journal.keeping_chats()  # type: ignore[misc]
+    sim.fastgpt.server.Chats = journal.keeping_chats()
     ports: dict[str, int] = {}
 
     async def open_(name: str, app: web.Application) -> None:

@@ -28,7 +28,7 @@ class Order:
 
     leash: str
     log: str
-    database: dict[str, str]
+    database: dict[str, Any]
     settings: dict[str, Any]
     arm: dict[str, Any] | None = None
     design: str = ""

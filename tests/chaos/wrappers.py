@@ -119,13 +119,16 @@ def install(points: Points) -> None:
         async with open_backends(*args) as opened:
             yield {name: ArmedBackend(backend, points) for name, backend in opened.items()}
 
-    services.TurnPath = ArmedPath  # type: ignore[misc]
-    services.TurnRows = ArmedRows  # type: ignore[misc]
+    def build_armed_app(*args: Any, **named: Any) -> Any:
+        return ArmedApp(build_app(*args, **named), points)
+
+    services.TurnPath = ArmedPath
+    services.TurnRows = ArmedRows
     services.open_backends = open_armed_backends
-    services.build_app = lambda *args, **named: ArmedApp(build_app(*args, **named), points)
-    checkpoints.TurnSaver = ArmedSaver  # type: ignore[misc]
-    wiring_backends.chat_model = lambda llm: ArmedModel(chat_model(llm), points)  # type: ignore[assignment,return-value]
-    httpx_aiohttp.AiohttpTransport = ArmedTransport  # type: ignore[misc]
+    services.build_app = build_armed_app
+    checkpoints.TurnSaver = ArmedSaver
+    wiring_backends.chat_model = lambda llm: ArmedModel(chat_model(llm), points)
+    httpx_aiohttp.AiohttpTransport = ArmedTransport
 
 
 class ArmedBackend:

@@ -74,7 +74,7 @@ def checkpoint(evidence: Evidence) -> Iterator[str]:
         if version > max(committed, default=0):
             yield f"it started from version {version}, the newest is {max(committed, default=0)}"
             continue
-        before = committed[version]["after"] if version else {"stage": None, "form": {}}
+        before: dict[str, Any] = committed[version]["after"] if version else {"stage": None, "form": {}}
         known = sorted(key for key, value in before["form"].items() if value is not None)
         if (kept["stage"], sorted(kept["known"])) != (before["stage"], known):
             yield f"it started from {kept['stage']} with {sorted(kept['known'])}, version {version} held {before['stage']} with {known}"
@@ -87,6 +87,8 @@ def checkpoint(evidence: Evidence) -> Iterator[str]:
 
 
 def routing(evidence: Evidence) -> Iterator[str]:
-    served = {turn["backend"] for turn in evidence.turns if turn["event_type"] != "unknown"} | ({evidence.session["backend"]} if evidence.session else set())
+    served = {turn["backend"] for turn in evidence.turns if turn["event_type"] != "unknown"}  # nobody knows who served a lost turn
+    if evidence.session:
+        served.add(evidence.session["backend"])
     if strangers := served - {evidence.backend}:
         yield f"served by {sorted(strangers)}, routed to {evidence.backend}"
