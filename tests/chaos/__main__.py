@@ -90,7 +90,7 @@ def _told(played: list[Played], options: argparse.Namespace) -> int:
     for one in played:
         by_cell[one.cell.name].append(one)
     table = Table("cell", "seeds", "seconds", "violations", title=f"{len(by_cell)} cells, {len(played)} cases")
-    for name, ones in by_cell.items():
+    for name, ones in sorted(by_cell.items()):
         bad = [f"seed {one.seed}: {each.invariant} {each.detail}" for one in ones for each in one.found]
         table.add_row(name, str(len(ones)), f"{sum(one.seconds for one in ones) / len(ones):.2f}", escape("\n".join(bad[:3])))
     console.print(table)

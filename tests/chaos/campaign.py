@@ -1,6 +1,7 @@
 """Many cases on a few lanes: who plays which, what came of it. A case that could not be played is a finding like any other."""
 
 import asyncio
+import random
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
@@ -12,6 +13,7 @@ from tests.chaos.cells import Cell
 from tests.chaos.evidence import Evidence
 from tests.chaos.invariants import Violation, violations
 from tests.chaos.lane import Lane, open_lane
+from tests.chaos.shadow_case import ShadowCase
 from tests.chaos.stand import Stand
 
 CASE_SECONDS = 60.0
@@ -32,8 +34,10 @@ def cells_like(cells: Iterable[Cell], pattern: str) -> tuple[Cell, ...]:
 
 
 async def play(stand: Stand, cells: Sequence[Cell], seeds: Sequence[int], *, lanes: int, design: str = "") -> AsyncGenerator[Played]:
-    """Every cell with every seed, as they end. The seeds go round the cells, so that a run that is cut short has seen all of them."""
-    waiting = deque((cell, seed) for seed in seeds for cell in cells)
+    """Every cell with every seed, as they end. The seeds go round the cells, so that a run that is cut short has seen all of them; the
+    cells are mixed, because some can only be played one at a time."""
+    mixed = random.Random(0).sample(cells, len(cells))
+    waiting = deque((cell, seed) for seed in seeds for cell in mixed)
     done: asyncio.Queue[Played | None] = asyncio.Queue()
 
     async def work() -> None:
@@ -54,12 +58,16 @@ async def _end(working: list[asyncio.Task[None]], done: asyncio.Queue[Played | N
     await done.put(None)
 
 
+def case_of(lane: Lane, cell: Cell, seed: int) -> Case:
+    return (ShadowCase if cell.kind == "shadow" else Case)(lane, cell, seed)
+
+
 async def _played(lane: Lane, cell: Cell, seed: int) -> Played:
     began = time.monotonic()
     evidence: Evidence | None = None
     try:
         async with asyncio.timeout(CASE_SECONDS):
-            evidence = await Case(lane, cell, seed).played()
+            evidence = await case_of(lane, cell, seed).played()
         found = violations(evidence)
     except NotReached as error:
         found = (Violation("unreached", f"the turn never came to {error}"),)

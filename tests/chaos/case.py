@@ -60,6 +60,9 @@ class Case:
                 await self._aftermath()
                 await self._settled(victim)
         await self._settled(self._lane.rescuer)
+        return await self._evidence()
+
+    async def _evidence(self, digests: tuple[str, ...] = ()) -> Evidence:
         twin = await self._lane.twin(self._cell.backend, self._lines, without=self._armed)
         seen = await self._lane.seen(self.name)
         return Evidence(
@@ -72,6 +75,7 @@ class Case:
             was_overtaken=self._cell.how == "pause",
             tenant=TENANT,
             twin=twin,
+            digests=digests,
             **seen,
         )
 

@@ -46,6 +46,7 @@ WIRE_STEPS = {
     "checkpoint_statement": 'INSERT INTO "langgraph".checkpoints',
     "failure_statement": "VALUES ($1, $2, $3, $4, $5, $6, $7",
     "acknowledge_statement": "FROM lease\nRETURNING 1",
+    "settle_statement": "INSERT INTO shadow.comparisons",
 }
 
 BEFORE_THE_MODEL = ("accepted", "parsed", "plan_read", "opened", "routed", "backend_next", "model_next")
@@ -158,6 +159,23 @@ def _anywhere() -> Iterator[Cell]:
                 yield Cell(backend=backend, stream=stream, identity=next(identities), step=ANYWHERE, how=how, dark=how == "cut")
 
 
+SHADOW_STEPS = ("take_next", "taken", "backend_next", "reply_ended", "settle_next", "settled", "give_back_next")
+
+
+def _shadow_worker() -> Iterator[Cell]:
+    """The turns are good; what happens, happens to the worker that replays them."""
+    moments: tuple[Moment, ...] = ("before", "unsynced", "during", "after")
+    for backend in BACKENDS:
+        for step in SHADOW_STEPS:
+            yield Cell(backend=backend, stream=False, identity="key", kind="shadow", step=step, how="kill")
+        for step in ("taken", "reply_ended", "settle_next"):
+            yield Cell(backend=backend, stream=False, identity="key", kind="shadow", step=step, how="pause")
+        yield Cell(backend=backend, stream=False, identity="key", kind="shadow", step="settle_statement", how="kill", moment="held")
+        for moment in moments:
+            yield Cell(backend=backend, stream=False, identity="key", kind="shadow", step="settle_statement", how="cut", moment=moment)
+
+
 CELLS: tuple[Cell, ...] = (
-    *_killed(), *_cancelled(), *_hung_up(), *_overtaken(), *_cut(), *_other_turns(), *_twice(), *_anywhere()
+    *_killed(), *_cancelled(), *_hung_up(), *_overtaken(), *_cut(), *_other_turns(), *_twice(), *_anywhere(),
+    *_shadow_worker(),
 )  # fmt: skip

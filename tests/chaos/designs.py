@@ -19,7 +19,8 @@ import orjson
 import proxy.turn_path as turn_path
 import storage.turns as turns
 from backends.langgraph.backend import LangGraphBackend
-from contract.ports import OpenedSession, StoredReply, TurnRecord
+from contract.ports import OpenedSession, ShadowJob, StoredReply, TurnRecord
+from domain.diff import Comparison
 from domain.errors import Refusal, StoreUnavailable
 from domain.outcome import Outcome, Replied, ReplyEvent, TextPiece
 from domain.session import SessionState
@@ -28,6 +29,7 @@ from domain.thread_id import thread_id
 from domain.turn import Turn
 from proxy.turn_path import OpenTurn, Progress, TurnEvent, TurnPath
 from proxy.turn_run import TurnRun
+from storage.shadow_queue import ShadowRows
 from storage.turns import TurnRows
 
 
@@ -293,6 +295,20 @@ def _connection_kept() -> None:
     TurnRows.fail = greedy
 
 
+def _ledger_first() -> None:
+    """A job is marked as compared by a statement of its own, before its comparison is stored."""
+    settle = ShadowRows.settle
+
+    async def marked(self: ShadowRows, job: ShadowJob, comparison: Comparison) -> bool:
+        await self._pool.execute(
+            "INSERT INTO shadow.ledger (outbox_id, turn_id, state, worker) VALUES ($1, $2, 'compared', 'w') ON CONFLICT DO NOTHING",
+            job.outbox_id, uuid.UUID(job.turn.turn_id),
+        )  # fmt: skip
+        return await settle(self, job, comparison)
+
+    ShadowRows.settle = marked
+
+
 def _change(statement: str, old: str, new: str) -> None:
     """One statement of storage/turns.py. Fails when it no longer reads as expected: then the design must be written anew."""
     text: str = getattr(turns, statement)
@@ -320,4 +336,5 @@ DESIGNS: dict[str, Design] = {
     "projection_apart": Design(install=_projection_apart, broken="I6", cells="key/chat/commit_statement/kill"),
     "reads_from_memory": Design(install=_reads_from_memory, broken="I6", cells="stream/key/chat/committed/kill"),
     "connection_kept": Design(install=_connection_kept, broken="I14", cells="stream model_called/cancel"),
+    "ledger_first": Design(install=_ledger_first, broken="I10", cells="shadow/settle_next/kill"),
 }

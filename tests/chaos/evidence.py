@@ -109,6 +109,9 @@ class Evidence:
     turns: tuple[Row, ...] = ()
     records: tuple[Row, ...] = ()  # idempotency
     outbox: tuple[Row, ...] = ()
+    ledger: tuple[Row, ...] = ()  # of the shadow, as are comparisons
+    comparisons: tuple[Row, ...] = ()
+    digests: tuple[str, ...] = ()  # of all real rows, before and after the shadow worked; empty: it did not
     leases: tuple[Row, ...] = ()
     checkpoints: tuple[Row, ...] = ()
     asked: tuple[Row, ...] = ()
@@ -134,6 +137,11 @@ class Evidence:
             if call.number is not None:
                 turns.setdefault(call.turn, []).append(call)
         return turns
+
+    @cached_property
+    def asked_live(self) -> tuple[Row, ...]:
+        """Without what the shadow asked."""
+        return tuple(row for row in self.asked if not row["asked"].startswith("shadow_"))
 
     @cached_property
     def committed(self) -> tuple[Row, ...]:

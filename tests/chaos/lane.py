@@ -27,12 +27,32 @@ SELECT json_build_object(
               FROM app.turns WHERE session_id = $1),
     'records', (SELECT json_agg(json_build_object('key', idempotency_key, 'turn_id', turn_id, 'reply', response_data))
                 FROM app.idempotency_records WHERE starts_with(idempotency_key, $1)),
-    'outbox', (SELECT json_agg(json_build_object('turn_id', turn_id, 'kind', kind)) FROM app.turn_outbox WHERE session_id = $1),
+    'outbox', (SELECT json_agg(json_build_object('outbox_id', outbox_id, 'turn_id', turn_id, 'kind', kind))
+               FROM app.turn_outbox WHERE session_id = $1),
+    'ledger', (SELECT json_agg(json_build_object('outbox_id', l.outbox_id, 'state', l.state))
+               FROM shadow.ledger l JOIN app.turn_outbox o USING (outbox_id) WHERE o.session_id = $1),
+    'comparisons', (SELECT json_agg(json_build_object('outbox_id', outbox_id)) FROM shadow.comparisons WHERE session_id = $1),
     'leases', (SELECT json_agg(l) FROM app.session_leases l WHERE session_id = $1),
     'checkpoints', (SELECT json_agg(checkpoint -> 'channel_values') FROM langgraph.checkpoints WHERE thread_id = $2),
     'stuck', (SELECT count(*) FROM pg_stat_activity
               WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND now() - state_change > interval '1 second')
 )
+"""
+
+
+_REAL = ("accident_sessions", "accident_state", "accident_events", "turns", "turn_outbox", "session_leases")
+_DIGEST = (
+    "SELECT md5(string_agg(line, E'\\n' ORDER BY line)) FROM ("
+    + " UNION ALL ".join(f"SELECT t::text AS line FROM app.{table} t WHERE session_id = $1" for table in _REAL)
+    + " UNION ALL SELECT c::text FROM langgraph.checkpoints c WHERE thread_id = $2) AS lines"
+)
+_FENCE = """
+INSERT INTO shadow.claims (tenant_id, session_id, worker, until)
+SELECT DISTINCT tenant_id, session_id, 'fence', timestamptz 'infinity' FROM app.turn_outbox WHERE session_id <> $1
+ON CONFLICT (tenant_id, session_id) DO UPDATE SET until = excluded.until
+"""
+_PENDING = """
+SELECT count(*) FROM app.turn_outbox o LEFT JOIN shadow.ledger l USING (outbox_id) WHERE o.session_id = $1 AND l.outbox_id IS NULL
 """
 
 
@@ -51,7 +71,7 @@ class Lane:
         row: dict[str, Any] = json.loads(str(await self._eyes.fetchval(_SEEN, session, thread_id(TENANT, session))))
         async with self._http.get(f"http://127.0.0.1:{self.stand.ports['journal']}/journal", params={"prefix": session}) as response:
             journal = await response.json()
-        lists = ("events", "turns", "records", "outbox", "leases", "checkpoints")
+        lists = ("events", "turns", "records", "outbox", "ledger", "comparisons", "leases", "checkpoints")
         return {
             **{name: tuple(row[name] or ()) for name in lists},
             "session": row["session"],
@@ -60,6 +80,17 @@ class Lane:
             "asked": tuple(journal["asked"]),
             "chats": journal["chats"],
         }
+
+    async def digest(self, session: str) -> str:
+        """Of every row the session has outside the shadow's schema."""
+        return str(await self._eyes.fetchval(_DIGEST, session, thread_id(TENANT, session)))
+
+    async def fence_off(self, session: str) -> None:
+        """Other cells' shadow jobs are claimed by nobody, for ever: a worker of this cell finds this cell's."""
+        await self._eyes.execute(_FENCE, session)
+
+    async def pending(self, session: str) -> int:
+        return int(await self._eyes.fetchval(_PENDING, session) or 0)
 
     async def twin(self, backend: str, lines: tuple[Line, ...], *, without: int) -> dict[str, tuple[Row, ...]]:
         """What an untouched conversation answers, with the armed turn and as if it had never been said."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["chat", "silence", "write", "same_write"]
+Kind = Literal["chat", "silence", "write", "same_write", "shadow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def lines_for(kind: Kind, armed: int) -> tuple[Line, ...]:
     """The conversation, whose turn `armed` is the one that something happens to. Two more lines follow it."""
     talk = list(_TALK[: armed + 3])
     match kind:
-        case "chat":
+        case "chat" | "shadow":
             pass
         case "silence":
             talk.insert(armed, _SILENCE)

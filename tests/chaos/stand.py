@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from domain.plan import PPM
@@ -28,7 +28,8 @@ from wiring.database import Database
 
 PEPPER, TENANT = "pepper-of-chaos", "t-chaos"
 ROOT = Path(__file__).parents[2]
-LEASE_SECONDS = 0.4  # how long a killed owner's session is locked
+LEASE_SECONDS = 0.4  # how long a killed owner's session is locked, and a killed shadow worker's claimed
+Role = Literal["proxy", "shadow"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +55,15 @@ class Stand:
         self._nursery = nursery
         self._names = itertools.count(1)
         self._forking = asyncio.Lock()
+        self.shadow_cell = asyncio.Lock()
 
     @property
     def log(self) -> Path:
         return self._place / "victims.log"
 
     @asynccontextmanager
-    async def proxy(self, *, arm: Arm | None = None, design: str = "", lease_seconds: float = LEASE_SECONDS) -> AsyncGenerator[Victim]:
-        """One with a wire of its own, which the harness may cut."""
+    async def proxy(self, *, arm: Arm | None = None, design: str = "", role: Role = "proxy") -> AsyncGenerator[Victim]:
+        """A process with a wire of its own, which the harness may cut. A shadow worker begins to work at once."""
         name = f"v{next(self._names)}"
         leash = self._place / f"{name}.sock"
         async with held(leash) as hold, pg_wire(_socket_of(self.database.app_dsn)) as wire:
@@ -70,7 +72,8 @@ class Stand:
                 "leash": str(leash),
                 "log": str(self.log),
                 "database": _plain(database),
-                "settings": settings_for(self._place, self.ports, lease_seconds),
+                "settings": settings_for(self._place, self.ports, role),
+                "role": role,
                 "arm": arm and arm.as_json(),
                 "design": design,
             }
@@ -95,16 +98,18 @@ async def _told(process: Process, line: dict[str, Any]) -> dict[str, Any]:
     return json.loads(answer)
 
 
-def settings_for(place: Path, ports: dict[str, int], lease_seconds: float) -> dict[str, Any]:
+def settings_for(place: Path, ports: dict[str, int], role: Role) -> dict[str, Any]:
+    prefix = "shadow_" if role == "shadow" else ""
     return {
         "state_dir": str(place),
         "auth": {"key_pepper": PEPPER},
-        "session": {"lease_seconds": lease_seconds, "wait_seconds": 3},
+        "session": {"lease_seconds": LEASE_SECONDS, "wait_seconds": 3},
+        "shadow": {"claim_seconds": LEASE_SECONDS, "idle_seconds": 0.02},
         "fastgpt": {
-            "base_url": f"http://127.0.0.1:{ports['fastgpt']}", "api_key": FASTGPT_KEY, "app_id": "chaos", "chat_secret": "chaos",
+            "base_url": f"http://127.0.0.1:{ports[f'{prefix}fastgpt']}", "api_key": FASTGPT_KEY, "app_id": "chaos", "chat_secret": "chaos",
             "send_now": True,
         },
-        "llm": {"base_url": f"http://127.0.0.1:{ports['model']}/v1", "api_key": "k", "model": "scripted"},
+        "llm": {"base_url": f"http://127.0.0.1:{ports[f'{prefix}model']}/v1", "api_key": "k", "model": "scripted"},
     }  # fmt: skip
 
 
@@ -147,7 +152,7 @@ async def open_stand(database: Database, place: Path) -> AsyncGenerator[Stand]:
         keys = await _admit(database)
         nursery = await stack.enter_async_context(_child("tests.chaos.nursery", place))
         warm = {
-            "leash": "", "log": "", "database": _plain(database), "settings": settings_for(place, ports, LEASE_SECONDS),
+            "leash": "", "log": "", "database": _plain(database), "settings": settings_for(place, ports, "proxy"),
             "keys": list(keys.values()),
         }  # fmt: skip
         await _told(nursery, warm)

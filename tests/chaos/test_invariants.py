@@ -62,6 +62,10 @@ def event(number: int) -> dict[str, Any]:
     return {"tenant_id": "t", "actor_client_id": "on-langgraph", "previous_version": number, "new_version": number + 1}
 
 
+def offered(outbox_id: int, turn_id: str) -> dict[str, Any]:
+    return {"outbox_id": outbox_id, "turn_id": turn_id, "kind": "cancelled" if turn_id == "lost" else "committed"}
+
+
 def record(number: int, turn_id: str) -> dict[str, Any]:
     return {"key": f"s-{number}", "turn_id": turn_id, "reply": {"version": number + 1, "pieces": [TEXTS[number]]}}
 
@@ -88,12 +92,20 @@ GOOD = Evidence(
     events=tuple(event(number) for number in range(3)),
     turns=(turn(0), LOST, turn(1, 1), turn(2)),
     records=(record(0, "id-0-0"), record(1, "id-1-1"), record(2, "id-2-0")),
-    outbox=tuple({"turn_id": id_, "kind": "cancelled" if id_ == "lost" else "committed"} for id_ in ("id-0-0", "lost", "id-1-1", "id-2-0")),
+    outbox=tuple(offered(number, name) for number, name in enumerate(("id-0-0", "lost", "id-1-1", "id-2-0"))),
     checkpoints=({"turn_id": "id-2-0", "version": 2, "stage": "1002", "known": [], "next_stage": "1002"},),
     asked=tuple({"asked": "model", "request_id": f"s.t{name}"} for name in ("1.a0", "1.a1", "2.a0")),
     leftovers={"v1": {"tasks": 3, "connections_in_use": 0}},
     resting_tasks=3,
     twin={"with": TWIN, "without": (TWIN[0], TWIN[2])},
+)
+
+
+SHADOWED = replace(
+    GOOD,
+    digests=("same", "same"),
+    ledger=tuple({"outbox_id": row["outbox_id"], "state": "failed" if row["turn_id"] == "lost" else "compared"} for row in GOOD.outbox),
+    comparisons=tuple({"outbox_id": row["outbox_id"]} for row in GOOD.outbox if row["turn_id"] != "lost"),
 )
 
 
@@ -164,6 +176,9 @@ BROKEN: list[tuple[str, str, Evidence]] = [
     ("I10", "an attempt that reached the model left no row", replace(GOOD, turns=(turn(0), turn(1, 1), turn(2)), outbox=(
         *GOOD.outbox[:1], *GOOD.outbox[2:]
     ))),
+    ("I9", "the shadow touched a real row", replace(GOOD, digests=("before", "after"))),
+    ("I10", "a job is pending for ever", replace(SHADOWED, ledger=SHADOWED.ledger[:-1], comparisons=SHADOWED.comparisons[:-1])),
+    ("I10", "a job is settled without its comparison", replace(SHADOWED, comparisons=SHADOWED.comparisons[:-1])),
     ("I11", "a row is another tenant's", one_turn("s.t2.a0", tenant_id="other")),
     ("I12", "the checkpoint is ahead", replace(GOOD, checkpoints=({**GOOD.checkpoints[0], "version": 4},))),
     ("I12", "the checkpoint started from another state", replace(GOOD, checkpoints=({**GOOD.checkpoints[0], "stage": "2001"},))),
@@ -184,7 +199,7 @@ BROKEN: list[tuple[str, str, Evidence]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("evidence", [GOOD, SERVED_FIRST], ids=["retried", "replayed"])
+@pytest.mark.parametrize("evidence", [GOOD, SERVED_FIRST, SHADOWED], ids=["retried", "replayed", "shadowed"])
 def test_a_good_data_set_breaks_nothing(evidence: Evidence):
     assert violations(evidence) == ()
 

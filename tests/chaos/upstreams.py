@@ -1,4 +1,5 @@
 """The simulators in one process, with a journal: who asked the model, who asked FastGPT and in which chat, and what those chats hold.
+The shadow has simulators of its own.
 
 `python -m tests.chaos.upstreams` prints one line with the ports. The journal is read at /journal?prefix=…, by X-Request-ID.
 """
@@ -38,24 +39,18 @@ class Journal:
 
         return KeptChats
 
-    @web.middleware
-    async def watch_model(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.endswith("/chat/completions") and (request_id := request.headers.get("X-Request-ID")):
-            self.rows.append({"asked": "model", "request_id": request_id})
-        return await handler(request)
+    def watching(self, asked: str) -> Any:
+        """Notes every call for an answer that names the turn it is for. FastGPT's own calls of the model name none."""
 
-    @web.middleware
-    async def watch_fastgpt(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.path.endswith("/chat/completions"):
-            body = json.loads(await request.read())
-            row = {
-                "asked": "fastgpt",
-                "request_id": request.headers.get("X-Request-ID", ""),
-                "chat_id": body.get("chatId", ""),
-                "answer_id": body.get("responseChatItemId", ""),
-            }
-            self.rows.append(row)
-        return await handler(request)
+        @web.middleware
+        async def watch(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if request.path.endswith("/chat/completions") and (request_id := request.headers.get("X-Request-ID")):
+                body = json.loads(await request.read())
+                row = {"asked": asked, "request_id": request_id}
+                self.rows.append(row | ({"chat_id": body["chatId"]} if "chatId" in body else {}))
+            return await handler(request)
+
+        return watch
 
     async def tell(self, request: web.Request) -> web.Response:
         prefix = request.query["prefix"]
@@ -81,12 +76,13 @@ async def _serve() -> None:
         await web.TCPSite(runner, HOST, 0).start()
         ports[name] = runner.addresses[0][1]
 
-    model = ModelServer(Behaviour()).app()
-    model.middlewares.append(journal.watch_model)
-    await open_("model", model)
-    fastgpt = app_of(Options(model_url=f"http://{HOST}:{ports['model']}/v1", keys=(FASTGPT_KEY,)))
-    fastgpt.middlewares.append(journal.watch_fastgpt)
-    await open_("fastgpt", fastgpt)
+    for prefix in ("", "shadow_"):
+        model = ModelServer(Behaviour()).app()
+        model.middlewares.append(journal.watching(f"{prefix}model"))
+        await open_(f"{prefix}model", model)
+        fastgpt = app_of(Options(model_url=f"http://{HOST}:{ports[f'{prefix}model']}/v1", keys=(FASTGPT_KEY,)))
+        fastgpt.middlewares.append(journal.watching(f"{prefix}fastgpt"))
+        await open_(f"{prefix}fastgpt", fastgpt)
     own = web.Application()
     own.router.add_get("/journal", journal.tell)
     await open_("journal", own)

@@ -1,4 +1,4 @@
-"""A real proxy in a process of its own, built by wiring, armed at one step, on a leash. Runs in a fork of the nursery."""
+"""A real proxy or shadow worker in a process of its own, built by wiring, armed at one step, on a leash. Runs in a fork of the nursery."""
 
 import asyncio
 import gc
@@ -15,10 +15,10 @@ import uvicorn
 from cli.loop import run
 from tests.chaos.control import Leash
 from tests.chaos.designs import DESIGNS
-from tests.chaos.points import Arm, Points
+from tests.chaos.points import REQUEST, Arm, Points
 from tests.chaos.wrappers import install
 from wiring.database import Database
-from wiring.services import open_proxy
+from wiring.services import open_proxy, open_shadow_worker
 from wiring.settings import Settings
 
 
@@ -30,6 +30,7 @@ class Order:
     log: str
     database: dict[str, Any]
     settings: dict[str, Any]
+    role: str = "proxy"  # or "shadow"
     arm: dict[str, Any] | None = None
     design: str = ""
 
@@ -52,17 +53,29 @@ async def live(order: Order) -> None:
     leash = Leash(order.leash)
     points = Points(Arm(**order.arm) if order.arm else None, leash)
     pools = _watched_pools()
+    leash.orders = {"census": lambda: census(pools), "cancel": points.cancel_owner}
     install(points)
     DESIGNS[order.design].install()
+    obeying = asyncio.create_task(leash.obey())
+    await (_serve(order, leash) if order.role == "proxy" else _replay(order, leash))
+    obeying.cancel()
+
+
+async def _serve(order: Order, leash: Leash) -> None:
     async with open_proxy(Settings(**order.settings), Database(**order.database)) as proxy:
         server = _Server(
             uvicorn.Config(proxy.app, port=0, http="httptools", lifespan="off", access_log=False, log_config=None, server_header=False)
         )
         server.leash = leash
-        leash.orders = {"census": lambda: census(pools), "cancel": points.cancel_owner}
-        obeying = asyncio.create_task(leash.obey())
         await server.serve()
-        obeying.cancel()
+
+
+async def _replay(order: Order, leash: Leash) -> None:
+    """A shadow worker. It serves no request, so all it does counts as the armed one."""
+    REQUEST.set(order.arm["request_id"] if order.arm else "")
+    leash.say({"port": 0})
+    async with open_shadow_worker(Settings(**order.settings), Database(**order.database), worker=f"w{os.getpid()}") as worker:
+        await worker.run(lanes=1)
 
 
 def census(pools: list[asyncpg.Pool]) -> dict[str, int]:

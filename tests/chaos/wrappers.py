@@ -14,11 +14,13 @@ import wiring.backends as wiring_backends
 import wiring.services as services
 from backends.langgraph.model.port import ChatMessage, ChatModel, TokenUse
 from backends.langgraph.saver import TurnSaver
-from contract.ports import Backend, OpenedSession, TurnRecord
+from contract.ports import Backend, OpenedSession, ShadowJob, TurnRecord
+from domain.diff import Comparison
 from domain.outcome import Failed, Replied, ReplyEvent, StageDecided, TextPiece
 from domain.session import SessionState
 from domain.turn import Turn
 from proxy.turn_path import Committed, OpenTurn, Progress, TurnEvent, TurnPath, TurnRequest
+from storage.shadow_queue import ShadowRows
 from storage.turns import TurnRows
 from tests.chaos.points import REQUEST, Points
 
@@ -96,6 +98,24 @@ def install(points: Points) -> None:
             await super().acknowledge(*args, **named)
             await points.reach("acknowledged")
 
+    class ArmedShadowRows(ShadowRows):
+        async def take_session(self, *, limit: int) -> Sequence[ShadowJob]:
+            await points.reach("take_next")
+            jobs = await super().take_session(limit=limit)
+            if jobs:
+                await points.reach("taken")
+            return jobs
+
+        async def settle(self, job: ShadowJob, comparison: Comparison) -> bool:
+            await points.reach("settle_next")
+            is_first = await super().settle(job, comparison)
+            await points.reach("settled")
+            return is_first
+
+        async def give_back(self, job: ShadowJob) -> None:
+            await points.reach("give_back_next")
+            await super().give_back(job)
+
     class ArmedSaver(TurnSaver):
         async def aput(self, *args: Any, **named: Any) -> Any:
             await points.reach("checkpoint_next")
@@ -124,6 +144,7 @@ def install(points: Points) -> None:
 
     services.TurnPath = ArmedPath
     services.TurnRows = ArmedRows
+    services.ShadowRows = ArmedShadowRows
     services.open_backends = open_armed_backends
     services.build_app = build_armed_app
     checkpoints.TurnSaver = ArmedSaver

@@ -44,14 +44,38 @@ def offered(evidence: Evidence) -> Iterator[str]:
     if kinds:
         yield f"{sum(kinds.values())} rows of the outbox belong to no turn of their kind"
     told = {turn["request_id"] for turn in evidence.turns}
-    lost = {row["request_id"] for row in evidence.asked} - told
+    lost = {row["request_id"] for row in evidence.asked_live} - told
     nameless = sum(turn["request_id"] == "" for turn in evidence.turns)
     if len(lost) > nameless:
         yield f"{sorted(lost)} reached a backend and left no row"
 
 
+def settled(evidence: Evidence) -> Iterator[str]:
+    """Once the shadow has worked, every row of the outbox is settled once, and what was compared has its comparison."""
+    if not evidence.digests:
+        return
+    states = {row["outbox_id"]: row["state"] for row in evidence.ledger}
+    compared = Counter(row["outbox_id"] for row in evidence.comparisons)
+    for row in evidence.outbox:
+        state = states.pop(row["outbox_id"], None)
+        if state != ("compared" if row["kind"] == "committed" else "failed"):
+            yield f"{row['kind']} turn {row['turn_id']} is {state or 'pending'} in the ledger"
+        if compared.pop(row["outbox_id"], 0) != (state == "compared"):
+            yield f"turn {row['turn_id']} is {state} and has another number of comparisons"
+
+
+def ledger(evidence: Evidence) -> Iterator[str]:
+    yield from offered(evidence)
+    yield from settled(evidence)
+
+
+def shadow_clean(evidence: Evidence) -> Iterator[str]:
+    if len(set(evidence.digests)) > 1:
+        yield "rows outside the shadow's schema changed while the shadow worked"
+
+
 def model_calls(evidence: Evidence) -> Iterator[str]:
-    asked = Counter(row["request_id"] for row in evidence.asked)
+    asked = Counter(row["request_id"] for row in evidence.asked_live)
     committed_at = {turn["request_id"].rpartition(".")[0]: turn["committed_at"] for turn in evidence.committed}
     for call in evidence.calls:
         count = asked[call.request_id]
