@@ -23,6 +23,7 @@ SETTLE_SECONDS = 3.0
 DARK_SECONDS = 0.15
 TURN_SECONDS = 0.04  # about as long as a turn takes
 ASKING = (1, 2, 3, 4)  # turns that ask the model on both backends, and whose text comes in several pieces
+LONG = (3, 4)  # turns whose text has at least three pieces, however it is cut
 NEEDS_MODEL = ("model_next", "model_called", "mid_text")
 
 
@@ -38,6 +39,7 @@ class Case:
         self.name = f"{uuid.uuid4().hex[:10]}-{seed}"
         self._armed = self._chance.choice(_armable(cell))
         self._lines = lines_for(cell.kind, self._armed)
+        self._in_chunks = self._chance.random() < 0.3
         self._calls: list[Call] = []
         self._attempts: dict[int, int] = {}
         self._leftovers: dict[str, dict[str, int]] = {}
@@ -86,7 +88,7 @@ class Case:
         cell, request_id = self._cell, self._request_id(self._armed, attempt)
         arm = None
         if step not in WIRE_STEPS and step != ANYWHERE:
-            nth = self._chance.randint(1, 2) if step == "mid_text" and self._armed > 1 else 1
+            nth = self._chance.randint(1, 2) if step == "mid_text" and self._armed in LONG else 1
             arm = Arm(request_id=request_id, step=step, action="kill" if attempt else cell.how, nth=nth)  # type: ignore[arg-type]
         elif cell.how == "cancel":
             arm = Arm(request_id=request_id, step="", action="cancel")  # so that its owner is known
@@ -203,7 +205,7 @@ class Case:
         attempt = self._attempts.get(number, 0)
         self._attempts[number] = attempt + 1
         line: Line = self._lines[number]
-        body = line.body(self.name)
+        body = line.body(self.name, in_chunks=self._in_chunks)
         headers = {"X-API-Key": self._lane.stand.keys[self._cell.backend], "X-Request-ID": self._request_id(number, attempt)}
         if self._cell.identity == "key":
             headers["Idempotency-Key"] = f"{self.name}-{number}"

@@ -36,7 +36,7 @@ INVARIANTS = (
     Invariant(name="I9", says="the shadow leaves every real row as it was", check=effects.shadow_clean),
     Invariant(name="I10", says="every turn that began is offered to the shadow once, and settled once", check=effects.ledger),
     Invariant(name="I11", says="every row is of the caller's tenant", check=storage.one_tenant),
-    Invariant(name="I12", says="the checkpoint is never ahead of the row it started from, and says the same", check=storage.checkpoint),
+    Invariant(name="I12", says="checkpoint and upstream chat are copies of what was committed, never ahead of it", check=storage.copies),
     Invariant(name="I13", says="the model is asked at most once an attempt, and never for what needs none", check=effects.model_calls),
     Invariant(name="I14", says="no task, connection, lease or transaction is left behind", check=effects.leftovers),
     Invariant(name="I19", says="every turn was served by the backend the plan names", check=storage.routing),

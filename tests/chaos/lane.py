@@ -22,7 +22,7 @@ SELECT json_build_object(
     'turns', (SELECT json_agg(json_build_object(
                   'turn_id', turn_id, 'tenant_id', tenant_id, 'client_id', client_id, 'event_id', event_id, 'version', version,
                   'status', status, 'event_type', event_type, 'after', after, 'output_text', output_text, 'outcome', outcome,
-                  'backend', backend, 'request_id', request_id, 'committed_at', extract(epoch FROM committed_at))
+                  'text', input ->> 'text', 'backend', backend, 'request_id', request_id, 'committed_at', extract(epoch FROM committed_at))
                   ORDER BY version, committed_at)
               FROM app.turns WHERE session_id = $1),
     'records', (SELECT json_agg(json_build_object('key', idempotency_key, 'turn_id', turn_id, 'reply', response_data))

@@ -13,10 +13,10 @@ class Line:
     text: str = ""
     write: tuple[str, Any] | None = None
 
-    def body(self, session: str) -> dict[str, Any]:
+    def body(self, session: str, *, in_chunks: bool = False) -> dict[str, Any]:
         if self.write:
             return {"sessionId": session, "key": self.write[0], "value": self.write[1]}
-        return {"sessionId": session, "text": self.text, "needFormUpdate": True}
+        return {"sessionId": session, "text": self.text, "needFormUpdate": True, "useTextChunk": in_chunks}
 
 
 _TALK = (

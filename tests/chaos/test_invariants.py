@@ -125,6 +125,12 @@ def one_read(name: str, form: dict[str, Any]) -> Evidence:
     return calls(lambda one: replace(read(one.sent_at, form), request_id=name) if one.request_id == name else one)
 
 
+def remembered(*said: str) -> Evidence:
+    """As FastGPT would serve it: the session's chat holds these messages."""
+    turns = tuple(dict(one) | {"text": "好", "outcome": {**one["outcome"], "receipt": {"memory": "chat"}}} for one in GOOD.committed)
+    return replace(GOOD, turns=turns, chats={"chat": [{"side": "Human", "text": text} for text in said]})
+
+
 def ending(request_id: str, message: str) -> Evidence:
     end = f'event: error\ndata: {{"code": "500", "msg": "{message}"}}\n\n'.encode()
     return one_call(request_id, body=stream(1, broken_off=True) + end, is_whole=True)
@@ -183,6 +189,7 @@ BROKEN: list[tuple[str, str, Evidence]] = [
     ("I12", "the checkpoint is ahead", replace(GOOD, checkpoints=({**GOOD.checkpoints[0], "version": 4},))),
     ("I12", "the checkpoint started from another state", replace(GOOD, checkpoints=({**GOOD.checkpoints[0], "stage": "2001"},))),
     ("I12", "the checkpoint decided otherwise", replace(GOOD, checkpoints=({**GOOD.checkpoints[0], "next_stage": "2001"},))),
+    ("I12", "the upstream's chat remembers a turn that was lost", remembered("好", "等等", "好")),
     ("I13", "a replay asked", replace(GOOD, asked=(*GOOD.asked, {"asked": "model", "request_id": "s.t1.a2"}))),
     ("I13", "a retry of a stored turn asked", replace(SERVED_FIRST, asked=GOOD.asked, calls=tuple(
         replace(one, is_replay=False) if one.request_id == "s.t1.a1" else one for one in SERVED_FIRST.calls
@@ -207,6 +214,10 @@ def test_a_good_data_set_breaks_nothing(evidence: Evidence):
 @pytest.mark.parametrize(("invariant", "what", "evidence"), BROKEN, ids=[f"{name}-{what}" for name, what, _ in BROKEN])
 def test_a_broken_data_set_is_reported(invariant: str, what: str, evidence: Evidence):
     assert invariant in {one.invariant for one in violations(evidence)}
+
+
+def test_a_chat_that_holds_the_committed_turns_is_a_good_copy():
+    assert "I12" not in {one.invariant for one in violations(remembered("好", "好", "好"))}
 
 
 def test_every_invariant_has_a_data_set_that_breaks_it():

@@ -19,6 +19,7 @@ from sim.model.server import Behaviour, ModelServer
 from sim.process import HOST
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+PIECE_SIZES = (4, 1, 2, 6, 3, 5)
 FASTGPT_KEY = "fastgpt-chaos-key-0001"
 
 
@@ -65,6 +66,20 @@ class Journal:
         }
 
 
+def _model() -> web.Application:
+    """The seed of the case (`<case>-<seed>.t…` is the request's id) decides how many characters a piece of the model's text has."""
+    servers = [ModelServer(Behaviour(chunk_chars=size)) for size in PIECE_SIZES]
+
+    async def complete(request: web.Request) -> web.StreamResponse:
+        seed = request.headers.get("X-Request-ID", "").partition(".")[0].rpartition("-")[2]
+        return await servers[int(seed) % len(servers) if seed.isdigit() else 0].complete(request)
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", complete)
+    app.router.add_get("/v1/models", servers[0].models)
+    return app
+
+
 async def _serve() -> None:
     journal = Journal()
     sim.fastgpt.server.Chats = journal.keeping_chats()
@@ -77,7 +92,7 @@ async def _serve() -> None:
         ports[name] = runner.addresses[0][1]
 
     for prefix in ("", "shadow_"):
-        model = ModelServer(Behaviour()).app()
+        model = _model()
         model.middlewares.append(journal.watching(f"{prefix}model"))
         await open_(f"{prefix}model", model)
         fastgpt = app_of(Options(model_url=f"http://{HOST}:{ports[f'{prefix}model']}/v1", keys=(FASTGPT_KEY,)))

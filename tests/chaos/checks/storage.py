@@ -86,6 +86,23 @@ def checkpoint(evidence: Evidence) -> Iterator[str]:
             yield "the newest turn left no checkpoint"
 
 
+def memory(evidence: Evidence) -> Iterator[str]:
+    """The chat that FastGPT goes on with holds what was committed in it, once each and nothing else."""
+    spoken = [turn for turn in evidence.committed if turn["outcome"].get("receipt", {}).get("memory")]
+    if not spoken:
+        return
+    chat = spoken[-1]["outcome"]["receipt"]["memory"]
+    said = [record["text"] for record in evidence.chats.get(chat, []) if record["side"] == "Human"]
+    expected = [turn["text"] for turn in spoken if turn["outcome"]["receipt"]["memory"] == chat]
+    if said != expected:
+        yield f"the chat holds {said}, committed in it were {expected}"
+
+
+def copies(evidence: Evidence) -> Iterator[str]:
+    yield from checkpoint(evidence)
+    yield from memory(evidence)
+
+
 def routing(evidence: Evidence) -> Iterator[str]:
     served = {turn["backend"] for turn in evidence.turns if turn["event_type"] != "unknown"}  # nobody knows who served a lost turn
     if evidence.session:

@@ -1,7 +1,4 @@
-"""Wrong designs, each switched on in a victim's process by name: what the harness must catch (test_designs.py).
-
-They are mistakes that somebody could make in good faith. Each replaces one function or one statement of the product.
-"""
+"""Wrong designs of what is stored: one statement, or one verb of a store, made otherwise."""
 
 # pyright: reportPrivateUsage=false
 # A wrong design sits in the middle of the thing it spoils.
@@ -9,62 +6,23 @@ They are mistakes that somebody could make in good faith. Each replaces one func
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-import proxy.turn_path as turn_path
 import storage.turns as turns
-from backends.langgraph.backend import LangGraphBackend
 from contract.ports import OpenedSession, ShadowJob, StoredReply, TurnRecord
 from domain.diff import Comparison
-from domain.errors import Refusal, StoreUnavailable
-from domain.outcome import Outcome, Replied, ReplyEvent, TextPiece
+from domain.errors import ErrorType, Refusal, StoreUnavailable
+from domain.outcome import Outcome
 from domain.session import SessionState
-from domain.stages import StageCode
-from domain.thread_id import thread_id
 from domain.turn import Turn
-from proxy.turn_path import OpenTurn, Progress, TurnEvent, TurnPath
-from proxy.turn_run import TurnRun
 from storage.shadow_queue import ShadowRows
 from storage.turns import TurnRows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Design:
-    """`install` puts it in before wiring builds the proxy. `broken` is the invariant that must notice, in one of the cells like `cells`."""
-
-    install: Callable[[], None]
-    broken: str = ""
-    cells: str = ""
-
-
-def _nothing() -> None:
-    """The product as it is."""
-
-
-def _done_before_commit() -> None:
-    """The caller is told, then the turn is stored."""
-    commit = TurnPath._commit
-
-    async def told_first(self: TurnPath, open_turn: OpenTurn, replied: Replied, pieces: list[str | None]) -> int:
-        async def later() -> None:
-            await asyncio.sleep(0.03)
-            await commit(self, open_turn, replied, pieces)
-
-        _late.add(asyncio.create_task(later()))
-        return open_turn.opened.state.version + 1
-
-    TurnPath._commit = told_first
-
-
-_late: set[asyncio.Task[None]] = set()
-
-
-def _no_key_row() -> None:
+def no_key_row() -> None:
     """The commit leaves no row of its idempotency key."""
     commit = TurnRows.commit
 
@@ -74,7 +32,7 @@ def _no_key_row() -> None:
     TurnRows.commit = unkeyed
 
 
-def _no_fencing() -> None:
+def no_fencing() -> None:
     """The lease has no token, and whoever commits last takes the version that comes next."""
     _change("_COMMIT", "AND token = $3 RETURNING 1\n)", "AND $3::uuid IS NOT NULL RETURNING 1\n), anyway AS (SELECT 1 FROM (SELECT 1) a)")
     _change("_COMMIT", "END FROM lease\n", "END FROM anyway\n")
@@ -83,24 +41,7 @@ def _no_fencing() -> None:
     _change("_COMMIT", "'event', $8, state_version", "'event', state_version - 1, state_version")
 
 
-def _retry_asks_again() -> None:
-    """A retry is served by the model once more; what is told is the stored answer."""
-    run = TurnPath.run
-
-    async def asking(self: TurnPath, open_turn: OpenTurn, progress: Progress) -> AsyncGenerator[TurnEvent]:
-        if open_turn.opened.stored is not None:
-            turn = open_turn.request.turn
-            async with aclosing(open_turn.backend.reply(replace(turn, turn_id=str(uuid.uuid4())), SessionState())) as events:
-                async for _ in events:
-                    pass
-        async with aclosing(run(self, open_turn, progress)) as told:
-            async for event in told:
-                yield event
-
-    TurnPath.run = asking
-
-
-def _outbox_apart() -> None:
+def outbox_apart() -> None:
     """The shadow's job is written by a statement of its own, after the commit."""
     _change("_COMMIT", "'committed' FROM turn WHERE $26", "'committed' FROM turn WHERE $26 AND false")
     commit = TurnRows.commit
@@ -116,7 +57,7 @@ def _outbox_apart() -> None:
     TurnRows.commit = then_outbox
 
 
-def _dedup_apart() -> None:
+def dedup_apart() -> None:
     """An event is looked up before the turn and noted after it, each time by a statement of its own; the commit knows only the turn."""
     open_, commit = TurnRows.open, TurnRows.commit
 
@@ -141,7 +82,7 @@ def _dedup_apart() -> None:
     TurnRows.commit = commit_then_note
 
 
-def _replies_in_memory() -> None:
+def replies_in_memory() -> None:
     """What a key was answered is kept by the process that answered it."""
     open_, commit = TurnRows.open, TurnRows.commit
     kept: dict[str, StoredReply] = {}
@@ -162,24 +103,25 @@ def _replies_in_memory() -> None:
     TurnRows.commit = commit_to_memory
 
 
-def _checkpoint_is_right() -> None:
-    """Where the conversation stands is taken from the graph's checkpoint, which is written before the commit."""
-    reply = LangGraphBackend.reply
+def projection_apart() -> None:
+    """The form is written by a statement of its own, after the commit."""
+    _change("_COMMIT", "-> 'dialogue', state_version FROM session\n", "-> 'dialogue', state_version FROM session WHERE $8 = 0\n")
+    commit = TurnRows.commit
 
-    async def from_checkpoint(self: LangGraphBackend, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent, None]:
-        assert self._checkpoints is not None
-        config: Any = {"configurable": {"thread_id": thread_id(turn.tenant_id, turn.session_id)}}
-        kept = await self._checkpoints.saver.aget_tuple(config)
-        if kept and (stage := kept.checkpoint["channel_values"].get("next_stage")):
-            session = replace(session, stage=StageCode(stage))
-        async with aclosing(reply(self, turn, session)) as events:
-            async for event in events:
-                yield event
+    async def then_form(self: TurnRows, record: TurnRecord) -> int:
+        version = await commit(self, record)
+        row = record.after.as_json()
+        await self._pool.execute(
+            "UPDATE app.accident_state SET form_data = $3, dialogue = $4, state_version = $5 WHERE tenant_id = $1 AND session_id = $2",
+            record.turn.tenant_id, record.turn.session_id, orjson.dumps(row["form"]).decode(), orjson.dumps(row["dialogue"]).decode(),
+            version,
+        )  # fmt: skip
+        return version
 
-    LangGraphBackend.reply = from_checkpoint
+    TurnRows.commit = then_form
 
 
-def _no_failure_row() -> None:
+def no_failure_row() -> None:
     """A turn that failed gives its lease back and leaves no trace."""
 
     async def release_only(self: TurnRows, turn: Turn, outcome: Outcome, *, opened: OpenedSession, **_: Any) -> None:
@@ -188,7 +130,7 @@ def _no_failure_row() -> None:
     TurnRows.fail = release_only
 
 
-def _lost_turns_forgotten() -> None:
+def lost_turns_forgotten() -> None:
     """A failure that could not be written down because the process died is nobody's business: the next owner does not note it."""
     open_ = TurnRows.open
 
@@ -210,16 +152,16 @@ def _lost_turns_forgotten() -> None:
     TurnRows.open = tidy
 
 
-def _lost_commit_is_failure() -> None:
+def lost_commit_is_failure() -> None:
     """A commit whose answer did not come is taken for one that did not happen."""
 
     async def guess(self: TurnRows, turn: Turn, lease: uuid.UUID, error: BaseException) -> int:
-        raise Refusal(turn_path.ErrorType.MODEL_UNAVAILABLE)
+        raise Refusal(ErrorType.MODEL_UNAVAILABLE)
 
     TurnRows._version_after_lost_answer = guess
 
 
-def _lost_commit_is_success() -> None:
+def lost_commit_is_success() -> None:
     """A commit whose answer did not come is taken for done: it was sent, after all."""
     commit = TurnRows.commit
 
@@ -232,46 +174,18 @@ def _lost_commit_is_success() -> None:
     TurnRows.commit = hopeful
 
 
-def _errors_without_an_end() -> None:
-    """A stream that fails just stops."""
+def connection_kept() -> None:
+    """Whoever writes a failure down forgets to give the connection back."""
+    fail = TurnRows.fail
 
-    def silence(self: TurnRun, refusal: Refusal) -> bytes:
-        return b""
+    async def greedy(self: TurnRows, *args: Any, **named: Any) -> None:
+        await fail(self, *args, **named)
+        await self._pool.acquire()
 
-    TurnRun._error = silence
-
-
-def _replay_in_one_piece() -> None:
-    """A replayed stream tells the whole text at once."""
-    replayed = turn_path._replayed
-
-    def glued(stored: Any) -> list[TurnEvent]:
-        events = replayed(stored)
-        text = "".join(event.text for event in events if isinstance(event, TextPiece))
-        return [*(event for event in events[:-1] if not isinstance(event, TextPiece)), TextPiece(text), events[-1]]
-
-    turn_path._replayed = glued
+    TurnRows.fail = greedy
 
 
-def _projection_apart() -> None:
-    """The form is written by a statement of its own, after the commit."""
-    _change("_COMMIT", "-> 'dialogue', state_version FROM session\n", "-> 'dialogue', state_version FROM session WHERE $8 = 0\n")
-    commit = TurnRows.commit
-
-    async def then_form(self: TurnRows, record: TurnRecord) -> int:
-        version = await commit(self, record)
-        row = record.after.as_json()
-        await self._pool.execute(
-            "UPDATE app.accident_state SET form_data = $3, dialogue = $4, state_version = $5 WHERE tenant_id = $1 AND session_id = $2",
-            record.turn.tenant_id, record.turn.session_id, orjson.dumps(row["form"]).decode(), orjson.dumps(row["dialogue"]).decode(),
-            version,
-        )  # fmt: skip
-        return version
-
-    TurnRows.commit = then_form
-
-
-def _reads_from_memory() -> None:
+def reads_from_memory() -> None:
     """A process remembers the sessions it has read."""
     read = TurnRows.read
     kept: dict[str, SessionState | None] = {}
@@ -284,18 +198,7 @@ def _reads_from_memory() -> None:
     TurnRows.read = remembered
 
 
-def _connection_kept() -> None:
-    """Whoever writes a failure down forgets to give the connection back."""
-    fail = TurnRows.fail
-
-    async def greedy(self: TurnRows, *args: Any, **named: Any) -> None:
-        await fail(self, *args, **named)
-        await self._pool.acquire()
-
-    TurnRows.fail = greedy
-
-
-def _ledger_first() -> None:
+def ledger_first() -> None:
     """A job is marked as compared by a statement of its own, before its comparison is stored."""
     settle = ShadowRows.settle
 
@@ -315,26 +218,3 @@ def _change(statement: str, old: str, new: str) -> None:
     if old not in text:
         raise LookupError(f"{statement} holds no {old!r}")
     setattr(turns, statement, text.replace(old, new, 1))
-
-
-DESIGNS: dict[str, Design] = {
-    "": Design(install=_nothing),
-    "done_before_commit": Design(install=_done_before_commit, broken="I2", cells="stream/key/chat/done_sent/kill"),
-    "no_key_row": Design(install=_no_key_row, broken="I3", cells="json/key/chat/committed/kill"),
-    "no_fencing": Design(install=_no_fencing, broken="I4", cells="none pause"),
-    "retry_asks_again": Design(install=_retry_asks_again, broken="I13", cells="stream/key/chat/committed/kill"),
-    "outbox_apart": Design(install=_outbox_apart, broken="I10", cells="stream/key/chat/commit_statement/kill"),
-    "dedup_apart": Design(install=_dedup_apart, broken="I3", cells="event/chat/commit_statement/kill"),
-    "replies_in_memory": Design(install=_replies_in_memory, broken="I3", cells="stream/key/chat/before_done/kill"),
-    "checkpoint_is_right": Design(install=_checkpoint_is_right, broken="T1", cells="key/chat/checkpoint_written/kill"),
-    "no_failure_row": Design(install=_no_failure_row, broken="I10", cells="langgraph/stream model_called/cancel"),
-    "lost_turns_forgotten": Design(install=_lost_turns_forgotten, broken="I10", cells="model_called/kill"),
-    "lost_commit_is_failure": Design(install=_lost_commit_is_failure, broken="I21", cells="stream/key/chat/commit_statement/cut_after"),
-    "lost_commit_is_success": Design(install=_lost_commit_is_success, broken="I2", cells="stream/key/chat/commit_statement/cut_before"),
-    "errors_without_an_end": Design(install=_errors_without_an_end, broken="I8", cells="stream model_next/cancel"),
-    "replay_in_one_piece": Design(install=_replay_in_one_piece, broken="I5", cells="stream/key/chat/committed/kill"),
-    "projection_apart": Design(install=_projection_apart, broken="I6", cells="key/chat/commit_statement/kill"),
-    "reads_from_memory": Design(install=_reads_from_memory, broken="I6", cells="stream/key/chat/committed/kill"),
-    "connection_kept": Design(install=_connection_kept, broken="I14", cells="stream model_called/cancel"),
-    "ledger_first": Design(install=_ledger_first, broken="I10", cells="shadow/settle_next/kill"),
-}
