@@ -3,9 +3,11 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+SEEDS ?= 20
+JOBS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench lock golden domain-docs turn-path clean
+.PHONY: help setup demo test check fix bench chaos lock golden domain-docs turn-path clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,6 +39,9 @@ fix: setup ## format and repair what a machine can
 
 bench: setup ## ratios against the bare upstream, to build/bench.json
 	$(BIN)/python -m bench
+
+chaos: setup ## every crash point, 20 seeds a cell (SEEDS=, JOBS=)
+	$(BIN)/python -m tests.chaos --seeds $(SEEDS) --jobs $(JOBS)
 
 golden: setup ## rewrite golden outputs; review the diff like code
 	$(BIN)/python -m pytest -q tests/contract --rewrite-golden

@@ -81,7 +81,9 @@ class TurnRun:
         except Refusal as refusal:
             await self._put(self._error(refusal))
         except asyncio.CancelledError:
-            self._put_at_once(self._error(Refusal(ErrorType.INTERNAL_ERROR)))
+            # Once it is committing, the turn may well be stored: the caller is not told that it failed, but to ask again.
+            is_open = self._progress.is_committing
+            self._put_at_once(self._error(Refusal(ErrorType.STATE_PERSISTENCE_FAILED if is_open else ErrorType.INTERNAL_ERROR)))
             self._put_at_once(None)
             raise
         except Exception:

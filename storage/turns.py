@@ -83,7 +83,7 @@ SELECT state_version FROM session
 
 _FAIL = """
 WITH lease AS (
-    DELETE FROM app.session_leases WHERE tenant_id = $2 AND session_id = $3 AND token = $14
+    DELETE FROM app.session_leases WHERE tenant_id = $2 AND session_id = $3 AND token IN ($14, $18)
 ), turn AS (
     INSERT INTO app.turns (turn_id, tenant_id, session_id, client_id, event_id, version, status, event_type, input,
                            outcome, backend, route_reason, plan_version, request_id, received_at)
@@ -99,6 +99,9 @@ SELECT s.stage_code, s.state_version, st.form_data, st.dialogue, s.status
 FROM app.accident_sessions s JOIN app.accident_state st USING (tenant_id, session_id)
 WHERE s.tenant_id = $1 AND s.session_id = $2
 """
+
+# The lease stays taken, under a token no commit knows.
+_WITHDRAW = "UPDATE app.session_leases SET token = $4 WHERE tenant_id = $1 AND session_id = $2 AND token = $3"
 
 _RELEASE = "DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3"
 
@@ -182,11 +185,12 @@ class TurnRows:
         """The connection broke while it committed: whether it did is asked on a new one, never guessed.
 
         The commit may still be running over there, or not have begun. Taking its lease away waits for the one and forbids the other, so
-        that what is seen afterwards is final.
+        that what is seen afterwards is final. The lease is not given back yet: should this process end before it has recorded the failure,
+        whoever takes the lease over records a lost turn.
         """
         log.warning("commit_answer_lost", error_type=type(error).__name__, turn_id=turn.turn_id)
         with database_failures("look_up_commit"):
-            await self._pool.execute(_RELEASE, turn.tenant_id, turn.session_id, lease)
+            await self._pool.execute(_WITHDRAW, turn.tenant_id, turn.session_id, lease, _withdrawn(lease))
             version = await self._pool.fetchval(_COMMITTED_VERSION, uuid.UUID(turn.turn_id))
         if version is None:
             raise StoreUnavailable("commit_turn") from None
@@ -217,7 +221,7 @@ class TurnRows:
             uuid.UUID(turn.turn_id), turn.tenant_id, turn.session_id, turn.client_id, turn.event_id, opened.state.version,
             "cancelled" if cancelled else "failed", EVENT_TYPES[type(turn.event)], _input_of(turn), json.dumps(outcome),
             route.backend, route.reason, route.plan_version, uuid.UUID(opened.lease), turn.request_id, turn.received_at,
-            pin.is_sampled and not isinstance(turn.event, SetInfo),
+            pin.is_sampled and not isinstance(turn.event, SetInfo), _withdrawn(uuid.UUID(opened.lease)),
         )  # fmt: skip
         try:
             with database_failures("record_failure"):
@@ -248,6 +252,11 @@ class TurnRows:
     async def ping(self) -> None:
         with database_failures("ping"):
             await self._pool.fetchval("SELECT 1")
+
+
+def _withdrawn(lease: uuid.UUID) -> uuid.UUID:
+    """The token of a lease after its commit was forbidden: still the owner's to give back, by nobody else's name."""
+    return uuid.uuid5(lease, "withdrawn")
 
 
 def _input_of(turn: Turn) -> str:

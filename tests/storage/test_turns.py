@@ -164,6 +164,29 @@ async def test_a_commit_called_lost_cannot_land_afterwards(pool, request):
     assert await count(pool, "turns", turn) == 0
 
 
+async def test_an_owner_that_dies_between_its_lost_commit_and_its_row_of_failure_leaves_a_lost_turn(pool, request):
+    """Its lease is not given back before the failure is recorded: whoever takes it over knows that an upstream may have moved."""
+    dying = TurnRows(CutPool(pool, after=False), lease_seconds=0.05, wait_seconds=0, keep_replies=timedelta(hours=1))
+    turn = fresh(request)
+    with pytest.raises(StoreUnavailable):
+        await dying.commit(a_record(turn, await dying.open(turn, idempotency_key=None)))
+    following = await TurnRows(pool, lease_seconds=30, wait_seconds=5, keep_replies=timedelta(hours=1)).open(
+        fresh(request), idempotency_key=None
+    )
+    assert following.state.loose_turns == 1
+
+
+async def test_an_owner_that_lives_gives_back_the_lease_of_a_commit_called_lost(pool, request):
+    store = over(CutPool(pool, after=False))
+    turn = fresh(request)
+    opened = await store.open(turn, idempotency_key=None)
+    record = a_record(turn, opened)
+    with pytest.raises(StoreUnavailable):
+        await store.commit(record)
+    await store.fail(turn, record.outcome, opened=opened, pin=record.pin, route=record.route, cancelled=False)
+    assert await count(pool, "session_leases", turn) == 0
+
+
 async def test_a_keyed_reply_is_stored_with_its_turn_and_found_without_a_lease(store, request):
     turn = fresh(request)
     opened = await store.open(turn, idempotency_key="k1")

@@ -1,0 +1,1 @@
+"""The invariants' checks: pure functions from Evidence to what is wrong with it, in words."""
