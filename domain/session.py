@@ -41,6 +41,7 @@ class Dialogue:
     warned_of: tuple[str, ...] = ()  # dangers the caller has been warned of, once each
     refused: tuple[str, ...] = ()  # questions the speaker would not answer once
     side_questions: int = 0  # turns running that asked something back instead of answering
+    options: tuple[str, ...] = ()  # the answers that an upstream's own question accepts; the next message uses the question up
     alarms: tuple[HandoffReason, ...] = ()  # dangers named by an outside write or a photo's reason; the next turn acts on them
 
     def as_json(self) -> dict[str, Any]:
@@ -60,6 +61,7 @@ class Dialogue:
             "refused": list(self.refused),
             "side_questions": self.side_questions,
             "alarms": list(self.alarms),
+            "options": list(self.options),
         }
         return {key: value for key, value in row.items() if value}
 
@@ -81,6 +83,7 @@ class Dialogue:
             refused=tuple(row.get("refused", ())),
             side_questions=row.get("side_questions", 0),
             alarms=tuple(HandoffReason(one) for one in row.get("alarms", ())),
+            options=tuple(row.get("options", ())),
         )
 
 

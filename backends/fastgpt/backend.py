@@ -3,9 +3,9 @@ One chat at a time is the session lease's care. Once sent, a turn is read to its
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,8 +16,10 @@ from backends.fastgpt.answer import FastGptAnswer
 from backends.fastgpt.chats import ChatReader
 from backends.fastgpt.client import FastGptClient
 from backends.fastgpt.config import FastGptConfig
+from backends.fastgpt.recovery import Stored, may_be_stored, waits_for, whole_answer
 from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
+from backends.fastgpt.waiting import is_no_answer
 from contract.ports import Backend, Clock, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
@@ -65,6 +67,7 @@ class FastGptBackend(Backend):
         self._new_id = new_id
         self._deletions: set[asyncio.Task[None]] = set()
         self._left_behind = 0
+        self._names_seen: set[str] = set()
 
     @property
     def name(self) -> BackendName:
@@ -84,24 +87,35 @@ class FastGptBackend(Backend):
         was_taken = True
         try:
             request = self._request(turn, session)
-            reply = FastGptReply(self._config, session, turn.received_at)
+            reply = FastGptReply(self._config, session, turn.received_at, names_seen=self._names_seen)
             broken: BackendError | None = None
-            async with self._client.completion(request.body, request_id=turn.request_id) as upstream:
-                answer = FastGptAnswer(upstream.status, reply)
-                while True:
-                    try:
-                        piece = await upstream.read()
-                    except BackendError as error:
-                        broken = error
-                        break
-                    if piece is None:
-                        break
-                    for part in answer.feed(piece):
-                        watch.see(part)
-                        yield part
-                    if answer.has_stopped:
-                        upstream.expect_end()
-            finished = answer.break_off(broken) if broken else answer.finish()
+            try:
+                async with self._client.completion(request.body, request_id=turn.request_id) as upstream:
+                    answer = FastGptAnswer(upstream.status, reply)
+                    while True:
+                        try:
+                            piece = await upstream.read()
+                        except BackendError as error:
+                            broken = error
+                            break
+                        if piece is None:
+                            break
+                        for part in answer.feed(piece):
+                            watch.see(part)
+                            yield part
+                        if answer.has_stopped:
+                            upstream.expect_end()
+                finished = answer.break_off(broken) if broken else answer.finish()
+            except BackendError as error:
+                stored = None if self._is_shadow else await self._read_back(request, error.failure)
+                if stored is None:
+                    raise
+                log.info("answer_read_back", turn_id=turn.turn_id, failure=error.failure.kind, note=error.failure.note)
+                variables, whole = stored
+                for part in reply.complete(whole.text, variables, whole.records):
+                    watch.see(part)
+                    yield part
+                finished = reply.finish()
             for part in finished.rest:
                 watch.see(part)
                 yield part
@@ -115,6 +129,22 @@ class FastGptBackend(Backend):
         finally:
             if self._is_shadow and request is not None and was_taken:
                 self._begin_deletion(request.chat_id)
+
+    async def _read_back(self, request: CompletionRequest, failure: BackendFailure) -> tuple[Mapping[str, Any], Stored] | None:
+        """The stored answer of a call whose own answer was lost, with the chat's variables; None when it is not there or not whole."""
+        if not self._config.app_id or not may_be_stored(failure):
+            return None
+        try:
+            async with asyncio.timeout(self._config.recovery_s):
+                for wait in waits_for(failure):
+                    await asyncio.sleep(wait)
+                    records = await self._chats.records(request.chat_id)
+                    details = await self._chats.details(request.chat_id, request.body["responseChatItemId"])
+                    if (whole := whole_answer(request.body["responseChatItemId"], records, details)) is not None:
+                        return (await self._chats.header(request.chat_id)).variables, whole
+        except (BackendError, TimeoutError) as error:
+            log.info("answer_not_read_back", reason=type(error).__name__)
+        return None
 
     async def ready(self) -> str | None:
         """Nothing of ours is needed besides the settings, and without those there would be no backend."""
@@ -189,10 +219,13 @@ class FastGptBackend(Backend):
         told = finished.reply
         after = follow(session, turn, told.stage, {**told.patch, **finished.late}, told.handoff_reason)
         reply = replace(told, handoff_reason=after.dialogue.handoff_reason)
+        if session.dialogue.options or finished.asked:
+            after = after.with_dialogue(options=finished.asked.options if finished.asked else ())
         overheard = missed_alarms(turn, session, told.stage)
         if overheard:  # served as today, and somebody is told: this is what an alert listens for
             log.error("safety_missed", turn_id=turn.turn_id, reasons=overheard, stage_code=told.stage)
-        violations = (*finished.violations, *(f"missed_safety:{reason}" for reason in overheard))
+        unheard = ("answer_is_no_option",) if is_no_answer(session.dialogue.options, turn.text) else ()
+        violations = (*finished.violations, *unheard, *(f"missed_safety:{reason}" for reason in overheard))
         outcome = self._outcome(turn, watch, reply=reply, memory=chat_id)
         return Replied(replace(outcome, violations=violations, model_calls=finished.model_calls), after)
 

@@ -15,6 +15,7 @@ from domain.errors import BackendError, FailureKind
 
 PAGE = 100
 MAX_PAGES = 20  # two thousand records: no accident report is longer
+_DETAIL_ROUTES = ("/api/core/chat/getResData", "/api/core/chat/record/getResData")
 _RECORD_ROUTES = ("/api/core/chat/getPaginationRecords", "/api/core/chat/record/getPaginationRecords")
 
 
@@ -67,6 +68,17 @@ class ChatReader:
             if not rows or not isinstance(total, int) or len(found) >= total:
                 break
         return found
+
+    async def details(self, chat_id: str, answer_id: str) -> list[Mapping[str, Any]]:
+        """The node records of one answer; empty when there is none. Raises BackendError."""
+        query = {"appId": self._config.app_id or "", "chatId": chat_id, "dataId": answer_id}
+        for route in _DETAIL_ROUTES:
+            try:
+                return await self._client.get_rows(route, query)
+            except BackendError as error:
+                if route == _DETAIL_ROUTES[-1] or error.failure.kind is not FailureKind.MALFORMED:
+                    raise
+        raise AssertionError("no route is left only after an error")
 
     async def _page(self, chat_id: str, offset: int) -> Mapping[str, Any]:
         body = {"appId": self._config.app_id or "", "chatId": chat_id, "offset": offset, "pageSize": PAGE}

@@ -67,6 +67,17 @@ class FastGptClient:
         """`data` of a successful envelope. Raises BackendError; MALFORMED when there is no envelope at all, as from an unknown route."""
         return _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"))
 
+    async def get_rows(self, path: str, query: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """As `get_data`, where `data` is a list of objects."""
+        status, body = await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}")
+        envelope = json_object(body)
+        if envelope is None:
+            raise BackendError(FailureKind.MALFORMED, f"no_envelope:{status}")
+        rows = envelope.get("data")
+        if envelope.get("code") != 200 or not isinstance(rows, list):
+            raise error_from_body(status, body)
+        return [cast("Mapping[str, Any]", row) for row in cast("list[Any]", rows) if isinstance(row, dict)]
+
     async def post_data(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """As `get_data`, for the routes that read by POST."""
         return _data(*await self._short_call("POST", f"{self._config.root_url}{path}", orjson.dumps(body)))

@@ -51,14 +51,15 @@ class FastGptConfig:
     idle_s: float = 45.0  # between two bytes; FastGPT's heartbeat comes every 10 s
     total_s: float = 120.0
     tail_s: float = 5.0  # after the stop chunk only node records are still to come
-    short_call_s: float = 5.0  # deletion and probe
+    short_call_s: float = 5.0  # deletion, probe, one look at what is stored
+    recovery_s: float = 8.0  # reading a lost answer back, all looks together
 
     def __post_init__(self) -> None:
         """Raises ValueError: a key that no form field has, a time that is not positive, or a template that can't be filled."""
         unknown = set(self.variables) - set(FIELDS)
         if unknown:
             raise ValueError(f"variables name no form field: {', '.join(sorted(unknown))}")
-        times = (self.connect_s, self.first_byte_s, self.idle_s, self.total_s, self.tail_s, self.short_call_s)
+        times = (self.connect_s, self.first_byte_s, self.idle_s, self.total_s, self.tail_s, self.short_call_s, self.recovery_s)
         if min(times) <= 0:
             raise ValueError("every time limit must be above zero")
         try:

@@ -38,19 +38,32 @@ def records_within(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 class FormReader:
     """One answer. `known` is the form before the turn; `report` takes the names of violations."""
 
-    __slots__ = ("_config", "_known", "_now", "_report", "_said")
+    __slots__ = ("_config", "_known", "_names_seen", "_now", "_report", "_said")
 
-    def __init__(self, config: FastGptConfig, known: Form, now: datetime, report: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: FastGptConfig, known: Form, now: datetime, report: Callable[[str], None], names_seen: set[str] | None = None
+    ) -> None:
         self._config = config
         self._known = known
         self._now = now
         self._report = report
+        self._names_seen = set[str]() if names_seen is None else names_seen
         self._said: dict[FormSource, dict[str, FieldValue]] = {}
 
     def see_variables(self, raw: Mapping[str, Any]) -> None:
         """The whole set after an update: it replaces what an earlier set of this answer said."""
         if "variables" in self._config.form_sources:
             self._said["variables"] = self._statements(raw, names_erasures=True)
+            self._name_the_missing(raw)
+
+    def _name_the_missing(self, raw: Mapping[str, Any]) -> None:
+        """A node without a result writes undefined, and the variable is gone from the set. Only one that the app has told before can be:
+        the workflow may not declare all our fields. Missing or empty, it never clears what we know."""
+        for key, name in self._config.variables.items():
+            if name in raw:
+                self._names_seen.add(name)
+            elif name in self._names_seen and self._known.get(key) is not None:
+                self._report(f"erased_field:{key}")
 
     def see_record(self, record: Mapping[str, Any]) -> None:
         """One node's record, without its children."""

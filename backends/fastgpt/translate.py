@@ -14,6 +14,7 @@ import orjson
 from backends.fastgpt.config import FastGptConfig
 from backends.fastgpt.form import FormReader, records_within
 from backends.fastgpt.refusal import error_from_payload
+from backends.fastgpt.waiting import Asked, asked_by
 from contract.sse import ServerSentEvent
 from contract.state_prefix import BodyText, FormBlock, Irregularity, MalformedReply, PrefixEvent, StatePrefixParser, StateTag
 from domain.errors import BackendError, FailureKind
@@ -29,6 +30,7 @@ ReplyPart = StageDecided | FormChanged | TextPiece
 _DONE = "[DONE]"
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF: a strict JSON reader refuses it when it is alone
 _HALF = re.compile(r"[\ud800-\udfff]")
+MAX_ANSWER_CHARS = 200_000  # ten times the longest answer that was recorded
 _SHORTEST_REPEAT = 8  # characters of both halves together: 好的好的 is how people talk
 _NOTHING: list[ReplyPart] = []  # shared, never changed: most events say nothing
 
@@ -43,12 +45,16 @@ class FinishedReply:
     late: Mapping[str, FieldValue]
     violations: tuple[str, ...]
     model_calls: int
+    asked: Asked | None = None  # a node that waits for the user's choice
 
 
 class FastGptReply:
     """One answer to one turn. `now` is the turn's receive time: relative times in field values are read against it."""
 
     __slots__ = (
+        "_answering_nodes",
+        "_asked",
+        "_chars",
         "_form",
         "_half",
         "_has_text",
@@ -56,6 +62,7 @@ class FastGptReply:
         "_node_failed",
         "_parser",
         "_patch",
+        "_raw",
         "_session",
         "_spoken",
         "_stage",
@@ -63,11 +70,12 @@ class FastGptReply:
         "_violations",
     )
 
-    def __init__(self, config: FastGptConfig, session: SessionState, now: datetime) -> None:
+    def __init__(self, config: FastGptConfig, session: SessionState, now: datetime, *, names_seen: set[str] | None = None) -> None:
+        """`names_seen`: variables that this app has told before; shared by the answers of one backend."""
         self._session = session
         self._parser = StatePrefixParser()
         self._violations: dict[str, None] = {}
-        self._form = FormReader(config, session.form, now, self.report)
+        self._form = FormReader(config, session.form, now, self.report, names_seen)
         self._patch: dict[str, FieldValue] | None = None  # what FormChanged said; None: not said yet
         self._stage: StageCode | None = None
         self._spoken: list[str] = []
@@ -76,11 +84,33 @@ class FastGptReply:
         self._stopped = False
         self._node_failed = False
         self._model_calls = 0
+        self._chars = 0
+        self._raw: list[str] = []  # as it came, tag included
+        self._asked: Asked | None = None
+        self._answering_nodes: set[str] = set()
 
     @property
     def has_stopped(self) -> bool:
         """True once the stop chunk came: only node records may follow, and a broken connection breaks nothing any more."""
         return self._stopped
+
+    @property
+    def received(self) -> str:
+        """All text so far, as it came."""
+        return "".join(self._raw)
+
+    def complete(self, text: str, variables: Mapping[str, Any], records: list[Mapping[str, Any]]) -> list[ReplyPart]:
+        """Go on from what the server has stored of this very answer, instead of from a stream that is lost. `text` is the whole of it and
+        begins with what was received. Raises BackendError as feed does."""
+        if not text.startswith(self.received):
+            raise BackendError(FailureKind.MALFORMED, "stored_otherwise")
+        self._form.see_variables(variables)
+        self._read_records(records)
+        rest = text[len(self.received) :]
+        parts = self._say(rest) if rest else _NOTHING
+        self._stopped = True
+        self.report("read_back")
+        return parts
 
     def report(self, violation: str) -> None:
         self._violations[violation] = None
@@ -120,12 +150,14 @@ class FastGptReply:
         rest.extend(self._form_change())
         if _is_said_twice(text):
             self.report("answer_said_twice")
+        if len(self._answering_nodes) > 1:
+            self.report("two_nodes_answered")
         late = self._late_fields()
         stage, patch = self._stage, self._patch or {}
         assert stage is not None  # the parser finished, so it has seen the tag
         reply = Reply(stage=stage, text=text, patch=patch, handoff_reason=self._reason(stage, {**patch, **late}))
         violations = tuple(self._violations)
-        return FinishedReply(rest=rest, reply=reply, late=late, violations=violations, model_calls=self._model_calls)
+        return FinishedReply(rest=rest, reply=reply, late=late, violations=violations, model_calls=self._model_calls, asked=self._asked)
 
     def _read_answer(self, data: str) -> list[ReplyPart]:
         if data == _DONE:
@@ -148,12 +180,15 @@ class FastGptReply:
             for record in records_within(root):
                 self._node_failed = self._node_failed or has_failed(record)
                 self._model_calls += "model" in record
+                if speaks(record):
+                    self._answering_nodes.add(str(record.get("nodeId")))
                 self._form.see_record(record)
 
     def _read_question(self, payload: Mapping[str, Any]) -> list[ReplyPart]:
         """A node that waits for the user: its question belongs to the answer, the run state beside it does not."""
         self.report("interactive")
         kind, question = _question(payload.get("interactive"))
+        self._asked = asked_by(payload.get("interactive"))
         if kind == "paymentPause":
             raise BackendError(FailureKind.REFUSED, "paymentPause")
         if not question:
@@ -162,6 +197,10 @@ class FastGptReply:
 
     def _say(self, text: str) -> list[ReplyPart]:
         self._has_text = True
+        self._raw.append(text)
+        self._chars += len(text)
+        if self._chars > MAX_ANSWER_CHARS:
+            raise BackendError(FailureKind.MALFORMED, "answer_without_end")
         text = self._joined_halves(text)
         try:
             return self._parts(self._parser.feed(clean_text(text)))  # what no database takes is taken out before anybody sees it
@@ -230,6 +269,11 @@ class FastGptReply:
     def _unusable(self, kind: FailureKind, note: str = "") -> BackendError:
         """Nothing to serve: a node that failed explains it better than the missing words do."""
         return BackendError(FailureKind.NODE_FAILED) if self._node_failed else BackendError(kind, note)
+
+
+def speaks(record: Mapping[str, Any]) -> bool:
+    """Whether a model's node gave its words to the answer. Fixed replies may stand beside them; two models' words are an accident."""
+    return record.get("moduleType") == "chatNode" and bool(record.get("historyPreview")) and record.get("hideInUI") is not True
 
 
 def has_failed(record: Mapping[str, Any]) -> bool:

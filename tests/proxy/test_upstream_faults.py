@@ -33,7 +33,7 @@ PENDING = {
 TO_PHOTOS = (
     "【会话开始】", "准备好了", "没有人受伤，我自己倒车撞到柱子了，我开的车", "还在现场，十分钟前发生的", "没有电动车也没有摩托车", "好了",
 )  # fmt: skip
-FAULTS = ("drop_mid_stream", "garbage", "http_error_body", "html_504", "node_error")
+FAULTS = ("drop_mid_stream", "garbage", "http_error_body", "node_error")
 
 
 @asynccontextmanager
@@ -124,23 +124,32 @@ async def walk(house: House, session: str, *texts: str) -> str:
     return answer["nextStageCode"]
 
 
-@pytest.mark.parametrize("fault", ["commit", "html_504"])
-async def test_a_photo_is_not_skipped_when_fastgpt_moved_and_we_did_not(upstream: Upstream, session, monkeypatch, fault):
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_gateway_that_gives_up_behind_a_finished_answer_costs_nothing(upstream: Upstream, session, stream):
+    """FastGPT has done and stored the turn; only its way back was cut. The stored answer is read, the model is not asked again."""
+    house = upstream.house
+    await house.chat(session, "【会话开始】")
+    await upstream.plant(html_504=1.0)
+    response = await house.chat(session, "准备好了", stream=stream)
+    await upstream.plant(html_504=0.0)
+    told = dict(events(response.text))["done"] if stream else response.json()
+    assert (told["code"], told["stateVersion"]) == ("200", 2)
+    violations = await house.pool.fetchval("SELECT outcome ->> 'violations' FROM app.turns WHERE session_id = $1 AND version = 2", session)
+    assert "read_back" in violations
+    assert (await house.chat(session, "没有人受伤，我自己倒车撞到柱子了")).json()["stateVersion"] == 3
+
+
+async def test_a_photo_is_not_skipped_when_fastgpt_moved_and_we_did_not(upstream: Upstream, session, monkeypatch):
     """FastGPT has advanced its own memory; ours stayed. The retry goes on from where *we* are, on a chat that is seeded so."""
     house = upstream.house
     assert await walk(house, session, *TO_PHOTOS, "【拍摄完成】") == "2002"
-    if fault == "commit":
 
-        async def fails(record):
-            raise StoreUnavailable("commit")
+    async def fails(record):
+        raise StoreUnavailable("commit")
 
-        with monkeypatch.context() as broken:
-            broken.setattr(house.store, "commit", fails)
-            assert (await house.chat(session, "【拍摄完成】")).json()["code"] == "500"
-    else:
-        await upstream.plant(html_504=1.0)
+    with monkeypatch.context() as broken:
+        broken.setattr(house.store, "commit", fails)
         assert (await house.chat(session, "【拍摄完成】")).json()["code"] == "500"
-        await upstream.plant(html_504=0.0)
     assert await walk(house, session, "【拍摄完成】") == "2003"
     assert await walk(house, session, "【拍摄完成】") == "2004"
 

@@ -55,6 +55,7 @@ def make_config() -> Callable[..., FastGptConfig]:
             "api_key": "fastgpt-made-up-key",
             "chat_secret": "made-up-secret",
             "app_id": "app-1",
+            "recovery_s": 0.05,
             "variables": {"hphm1": "plateNo", "ywrysw": "injured", "sgyy": "accidentType"},
         }
         return FastGptConfig(**(given | changes))

@@ -107,3 +107,14 @@ def test_a_stop_in_the_last_event_counts_without_its_blank_line(answer_of: Calla
     answer = answer_of(TEXT + STOP.rstrip())
     assert not answer.has_stopped
     assert answer.finish().reply.text == "好"
+
+
+def test_a_connection_lost_after_any_byte_is_a_failed_turn_until_the_stop(answer_of: Callable[..., FastGptAnswer]) -> None:
+    body = TEXT + TEXT.replace(b"<state>1002</state>", b"") + STOP + DONE
+    stops_at = body.index(STOP) + len(STOP)
+    for cut in range(len(body) + 1):
+        answer = answer_of(body[:cut])
+        if cut < stops_at:
+            assert failure(lambda answer=answer: answer.break_off(BROKEN)) == (FailureKind.INTERRUPTED, "ReadError"), cut
+        else:
+            assert answer.break_off(BROKEN).reply.text == "好好", cut

@@ -74,7 +74,9 @@ class StandingClock:
 
 @pytest.fixture
 def upstream() -> respx.Router:
-    return respx.Router(assert_all_called=False, assert_all_mocked=True)
+    router = respx.Router(assert_all_called=False, assert_all_mocked=True)
+    router.route(path__regex="getPaginationRecords|getResData").mock(httpx.Response(404, html="<html>404</html>"))  # nothing is stored
+    return router
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ EXPECTED: dict[str, Served | Refused] = {
     "87-model-stall-midstream-detail-true": EXTRACTED,
     "90-undeclared-variable-stream-detail-true": EXTRACTED,
     "95-no-output-stream-detail-true": Refused(FailureKind.EMPTY),
-    "97-parallel-nodes-stream-detail-true": Served(text="甲1甲2甲3乙乙1乙2乙3甲4乙4", model_calls=2),
+    "97-parallel-nodes-stream-detail-true": Served(text="甲1甲2甲3乙乙1乙2乙3甲4乙4", violations=("two_nodes_answered",), model_calls=2),
     "101-hidden-ai-then-fixed-stream-detail-true": unknown_stage("1006"),
     "122-client-disconnect-stream": BROKEN_OFF,
     "124-client-disconnect-before-chat-node": BROKEN_OFF,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from backends.fastgpt import translate
 from backends.fastgpt.translate import FastGptReply, has_failed
 from contract.sse import ServerSentEvent
 from domain.errors import BackendError, FailureKind
@@ -350,3 +351,33 @@ def test_a_late_injury_is_the_reason_of_its_handoff(play: Callable[..., Any]) ->
     _, finished = play(VARIABLES, say("<state>0003</state>转人工"), STOP, event("flowResponses", rows))
     assert finished.late == {"ywrysw": True}
     assert finished.reply.handoff_reason is HandoffReason.INJURY
+
+
+def test_an_answer_without_end_is_cut(make_config: Callable[..., Any], session: Any, now: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate, "MAX_ANSWER_CHARS", 100)
+    reply = FastGptReply(make_config(), session, now)
+    piece = ServerSentEvent("answer", '{"choices":[{"delta":{"content":"<state>1002</state>好好好好好好好好好好好好好好好好好好好好"}}]}')
+    reply.feed(piece)
+    more = ServerSentEvent("answer", '{"choices":[{"delta":{"content":"好好好好好好好好好好好好好好好好好好好好"}}]}')
+    for _ in range(3):
+        reply.feed(more)
+    with pytest.raises(BackendError) as caught:
+        reply.feed(more)
+    assert (caught.value.failure.kind, caught.value.failure.note) == (FailureKind.MALFORMED, "answer_without_end")
+
+
+def test_a_known_variable_that_is_missing_from_the_set_clears_nothing_and_is_reported(make_config: Callable[..., Any], now: Any) -> None:
+    known = SessionState(stage=StageCode.COLLECTING, form={"hphm1": "京A12345"}, version=3)
+    seen: set[str] = set()
+
+    def play(data: str) -> Any:
+        reply = FastGptReply(make_config(), known, now, names_seen=seen)
+        reply.feed(ServerSentEvent("updateVariables", data))
+        for text in ('{"choices":[{"delta":{"content":"<state>1002</state>好"}}]}', '{"choices":[{"delta":{},"finish_reason":"stop"}]}'):
+            reply.feed(ServerSentEvent("answer", text))
+        return reply.finish()
+
+    assert play('{"other":1}').violations == ()  # an app that never told the variable may not have it
+    assert play('{"plateNo":"京A12345"}').violations == ()
+    missing = play('{"other":1}')
+    assert (missing.violations, dict(missing.reply.patch), dict(missing.late)) == (("erased_field:hphm1",), {}, {})
