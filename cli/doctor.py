@@ -1,12 +1,13 @@
 """`crossfade doctor`: is everything that a turn needs there?"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 
 from cli.exit_codes import Exit
 from cli.output import console, print_json
-from domain.errors import StoreUnavailable
+from contract.ports import Backend
+from domain.errors import BackendError, StoreUnavailable
 from storage.engine import DATABASE_ERRORS, check_connection
 from wiring.backends import MissingSetting, open_backends
 from wiring.clock import SystemClock
@@ -34,12 +35,15 @@ def doctor(*, json: bool = False) -> int:
                 "ok": not any(problems.values()),
                 "checks": {name: problem or "ok" for name, problem in problems.items()},
                 "serving": {name: one.what for name, one in found.items() if one.what},
+                "facts": {name: dict(one.facts) for name, one in found.items() if one.facts},
             }
         )
     else:
         for name, one in found.items():
             told = f" ({one.what})" if one.what else ""
             console.print(f"[red]✗[/] {name}{told}: {one.problem}" if one.problem else f"[green]✓[/] {name}{told}", highlight=False)
+            for fact, words in one.facts.items():
+                console.print(f"    {fact}: {words}", highlight=False)
     return Exit.FAILED if any(problems.values()) else Exit.OK
 
 
@@ -47,6 +51,7 @@ def doctor(*, json: bool = False) -> int:
 class _Found:
     problem: str | None
     what: str = ""  # what was looked at, when its name does not say it
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 async def _examine(settings: Settings, database: Database) -> dict[str, _Found]:
@@ -58,10 +63,22 @@ async def _examine(settings: Settings, database: Database) -> dict[str, _Found]:
     try:
         async with open_backends(settings, database, SystemClock(), "live") as backends:
             for name, backend in backends.items():
-                found[f"backend {name}"] = _Found(await backend.probe(), backend.describe())
+                found[f"backend {name}"] = await _backend(backend)
     except MissingSetting as error:
         found["backends"] = _Found(str(error))
     return found
+
+
+async def _backend(backend: Backend) -> _Found:
+    problem, facts = await backend.probe(), dict[str, str]()
+    if problem is None:
+        try:
+            examined = await backend.examine()
+        except BackendError as error:
+            problem = f"could not be looked at: {error.failure.kind} ({error.failure.note})"
+        else:
+            problem, facts = "; ".join(examined.problems) or None, dict(examined.facts)
+    return _Found(problem, backend.describe(), facts)
 
 
 async def _problem(check: Callable[[], Awaitable[None]]) -> str | None:

@@ -29,6 +29,14 @@ class Clock(Protocol):
     def monotonic_ms(self) -> float: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """What a backend's upstream turned out to be, in words for an operator. `problems` would hurt real turns; `facts` are good to know."""
+
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])
+    problems: tuple[str, ...] = ()
+
+
 class Backend(Protocol):
     """Serves a turn. Live and shadow use the same class with another namespace."""
 
@@ -51,6 +59,10 @@ class Backend(Protocol):
 
     async def probe(self) -> str | None:
         """None when the backend can serve, its upstream included, else why not, in words for an operator."""
+        ...
+
+    async def examine(self) -> Examined:
+        """A closer look than `probe`, for an operator who sets things up. Starts no turn and asks no model. Raises BackendError."""
         ...
 
     def describe(self) -> str:

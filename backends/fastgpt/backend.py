@@ -14,13 +14,14 @@ import structlog
 from backends.fastgpt.adoption import adopted_from, contradictions
 from backends.fastgpt.answer import FastGptAnswer
 from backends.fastgpt.chats import ChatReader
-from backends.fastgpt.client import FastGptClient
+from backends.fastgpt.client import PROBE_CHAT, FastGptClient
 from backends.fastgpt.config import FastGptConfig
+from backends.fastgpt.examination import examined, release_family
 from backends.fastgpt.recovery import Stored, may_be_stored, waits_for, whole_answer
 from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
 from backends.fastgpt.waiting import is_no_answer
-from contract.ports import Backend, Clock, HeldSession
+from contract.ports import Backend, Clock, Examined, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendError, BackendFailure, FailureKind
@@ -156,6 +157,13 @@ class FastGptBackend(Backend):
         except BackendError as error:
             return f"FastGPT: {error.failure.kind} ({error.failure.note})"
         return None
+
+    async def examine(self) -> Examined:
+        headers, refusal = await self._client.refused_call("v1")
+        has_v2 = (await self._client.refused_call("v2"))[1] is not None
+        declared = (await self._chats.header(PROBE_CHAT)).declared if self._config.app_id else None
+        release = release_family(headers, refusal, has_v2=has_v2)
+        return examined(self._config, release=release, has_v2=has_v2, refusal=refusal, declared=declared)
 
     def describe(self) -> str:
         return f"app {self._config.app_id} at {urlsplit(self._config.base_url).netloc}"

@@ -18,7 +18,7 @@ from domain.errors import BackendError, FailureKind
 
 _CLOSE_S = 1.0
 _NEVER_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError)
-_PROBE_CHAT = "crossfade-probe"  # only ever read, so never created
+PROBE_CHAT = "crossfade-probe"  # only ever read, so never created
 _EMPTY = "messages is empty"  # what a reachable server with a good key says to a call without a message
 
 
@@ -82,10 +82,17 @@ class FastGptClient:
         """As `get_data`, for the routes that read by POST."""
         return _data(*await self._short_call("POST", f"{self._config.root_url}{path}", orjson.dumps(body)))
 
+    async def refused_call(self, api: str) -> tuple[httpx.Headers, Mapping[str, Any] | None]:
+        """Headers and envelope of a call that every release refuses before it starts anything: one without a message. The envelope is None
+        where the route does not exist. Raises BackendError when nobody answers."""
+        content = orjson.dumps({"stream": False, "detail": False, "messages": []})
+        response, body = await self._short_response("POST", f"{self._config.root_url}/api/{api}/chat/completions", content)
+        return response.headers, json_object(body)
+
     async def check(self) -> None:
         """Raises BackendError when address, key or app would not serve a turn. Nothing is stored upstream and no model is called."""
         if self._config.app_id:
-            query = httpx.QueryParams({"appId": self._config.app_id, "chatId": _PROBE_CHAT})
+            query = httpx.QueryParams({"appId": self._config.app_id, "chatId": PROBE_CHAT})
             status, body = await self._short_call("GET", f"{self._config.root_url}/api/core/chat/init?{query}")
             if (json_object(body) or {}).get("code") == 200:
                 return
@@ -97,6 +104,10 @@ class FastGptClient:
         raise error_from_body(status, body)
 
     async def _short_call(self, method: str, url: str, content: bytes | None = None) -> tuple[int, bytes]:
+        response, body = await self._short_response(method, url, content)
+        return response.status_code, body
+
+    async def _short_response(self, method: str, url: str, content: bytes | None = None) -> tuple[httpx.Response, bytes]:
         until = asyncio.get_running_loop().time() + self._config.short_call_s
         response = await self._send(method, url, content, until=until)
         try:
@@ -106,7 +117,7 @@ class FastGptClient:
                     body += piece
                     if len(body) > MAX_BODY_BYTES * 16:  # the probe reads an app's settings, some hundred KiB at most
                         raise BackendError(FailureKind.MALFORMED, "body_too_large")
-                return response.status_code, body
+                return response, body
         except (httpx.HTTPError, TimeoutError) as error:
             raise failure_of(error, has_answered=True, limit="call") from error
         finally:

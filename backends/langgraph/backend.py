@@ -8,7 +8,7 @@ from backends.langgraph.accident.run import OnInvalid
 from backends.langgraph.checkpoints import Checkpoints
 from backends.langgraph.engine import AccidentEngine
 from backends.langgraph.model.port import ChatModel
-from contract.ports import Clock, HeldSession
+from contract.ports import Clock, Examined, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import StoreUnavailable
@@ -59,6 +59,10 @@ class LangGraphBackend:
 
     async def probe(self) -> str | None:
         return await self.ready() or await self._model.probe()
+
+    async def examine(self) -> Examined:
+        """Nothing beyond what `describe` says: the model is the only upstream."""
+        return Examined()
 
     def describe(self) -> str:
         return f"model {self._model.name} at {self._model.host}, {self._engine.version}"

@@ -1,5 +1,6 @@
 """aiohttp responses that look like the real server's: its headers, in its order, and nothing of aiohttp's own."""
 
+import secrets
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -62,6 +63,8 @@ def order_headers(response: web.StreamResponse, era: Era) -> None:
     if response.get(_BARE):
         headers.popall(hdrs.CONTENT_TYPE, None)
     security = wire.SECURITY_HEADERS if era.security_headers else {}
+    if era.names_requests:
+        security = {**security, "x-request-id": secrets.token_hex(8)}
     order = _ORDER_RAN if response.get(_RAN) else _ORDER_PLAIN
     if response.get(_RAN):
         # Also when the client asked to close: this release says keep-alive whatever it was asked.

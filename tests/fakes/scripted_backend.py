@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 
-from contract.ports import HeldSession
+from contract.ports import Examined, HeldSession
 from domain.adoption import Adopted
 from domain.backend_name import BackendName
 from domain.errors import BackendFailure, FailureKind
@@ -67,6 +67,9 @@ class ScriptedBackend:
 
     def describe(self) -> str:
         return "scripted"
+
+    async def examine(self) -> Examined:
+        return Examined()
 
     async def probe(self) -> str | None:
         return None
