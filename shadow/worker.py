@@ -72,7 +72,10 @@ class ShadowWorker:
             return True
 
     async def _replay_and_compare(self, job: ShadowJob) -> bool:
-        backend = self._backends[job.primary.backend.other]
+        backend = self._backends.get(job.primary.backend.other)
+        if backend is None:  # one backend was taken out; what waited for it can never be compared
+            await self._queue.give_up(job, reason="no_other_backend")
+            return True
         with tracer.start_as_current_span(SHADOW_SPAN, attributes={"backend": backend.name}):
             outcome = await replay(backend, job)
             if outcome.failure is not None and outcome.failure.kind.is_outage:

@@ -26,7 +26,7 @@ from storage.plans import PlanRows
 from storage.sessions import SessionRows
 from storage.shadow_queue import ShadowRows
 from storage.turns import TurnRows
-from wiring.backends import Namespace, open_backends
+from wiring.backends import MissingSetting, Namespace, open_backends
 from wiring.clock import SystemClock
 from wiring.database import Database
 from wiring.local_secrets import secret_or_local
@@ -48,14 +48,15 @@ async def open_proxy(settings: Settings, database: Database, clock: Clock | None
         open_backends(settings, database, clock, "live") as backends,
     ):
         store = _turn_rows(pool, settings)
+        serving = the_only_one(settings.agent_backend, backends)
         plans = PlanView(PlanRows(pool), poll_seconds=settings.rollout.poll_seconds)
         await plans.refresh()
         path = TurnPath(
             store=store,
             backends=backends,
             plans=plans,
-            process_backend=settings.agent_backend,
-            shadow_enabled=settings.shadow_enabled,
+            process_backend=serving,
+            shadow_enabled=settings.shadow_enabled and len(backends) > 1,
         )
         pepper = secret_or_local(settings.auth.key_pepper, settings.state_dir, "key_pepper")
         doors = Doors(auth=ApiKeyAuth(ClientRows(pool), clock, pepper=pepper), path=path, clock=clock, policy=settings.policy)
@@ -67,6 +68,14 @@ async def open_proxy(settings: Settings, database: Database, clock: Clock | None
             with suppress(asyncio.CancelledError):
                 await keeping_fresh
             await _finish(doors.tasks, settings.server.shutdown_seconds)
+
+
+def the_only_one(agent_backend: BackendName | None, backends: Mapping[BackendName, Backend]) -> BackendName | None:
+    """What serves everything in this process: AGENT_BACKEND, or the one backend this build has, whatever plans and pins of before say.
+    Raises MissingSetting: AGENT_BACKEND names a backend that was taken out."""
+    if agent_backend is not None and agent_backend not in backends:
+        raise MissingSetting(f"AGENT_BACKEND is {agent_backend}, which this build does not have")
+    return next(iter(backends)) if len(backends) == 1 else agent_backend
 
 
 async def _finish(tasks: set[asyncio.Task[None]], seconds: float) -> None:

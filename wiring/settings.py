@@ -120,6 +120,11 @@ class EligibilitySettings(_Section):
         return reasons
 
 
+def _given(section: str, settings: _Section, *names: str) -> dict[str, Any]:
+    """Settings by the name an operator knows them by."""
+    return {f"ZNJJ_{section}__{name.upper()}": getattr(settings, name) for name in names}
+
+
 class Settings(BaseSettings):
     """Raises pydantic.ValidationError; its messages name settings, not values."""
 
@@ -165,12 +170,8 @@ class Settings(BaseSettings):
             needed: dict[str, Any] = {
                 "ZNJJ_DATABASE__DSN": self.database.dsn,
                 "ZNJJ_AUTH__KEY_PEPPER": self.auth.key_pepper,
-                "ZNJJ_FASTGPT__BASE_URL": self.fastgpt.base_url,
-                "ZNJJ_FASTGPT__API_KEY": self.fastgpt.api_key,
-                "ZNJJ_FASTGPT__CHAT_SECRET": self.fastgpt.chat_secret,
-                "ZNJJ_LLM__BASE_URL": self.llm.base_url,
-                "ZNJJ_LLM__API_KEY": self.llm.api_key,
-                "ZNJJ_LLM__MODEL": self.llm.model,
+                **_given("FASTGPT", self.fastgpt, "base_url", "api_key", "chat_secret"),
+                **_given("LLM", self.llm, "base_url", "api_key", "model"),
             }
             missing = [name for name, value in needed.items() if value is None]
             if missing:
