@@ -29,6 +29,7 @@ _COMMANDS = {
     "reconcile": ("cli.reconcile:reconcile_command", "Compare checkpoints and FastGPT chats with the sessions they copy; mend them."),
     "report": ("cli.report:app", "What the shadow found."),
     "client": ("cli.client:app", "Partner teams and their API keys."),
+    "contract": ("cli.contract:app", "Does an address answer as partners were promised?"),
     "doctor": ("cli.doctor:doctor", "Check settings, database, roles, plan and both backends; say what is wrong in words."),
     "eval": ("cli.eval:evaluate", "Ask whether the configured model is good enough; exit 0 only if every threshold holds."),
     "demo": ("cli.demo:demo", "Start everything with simulators, play partners' conversations, and show what the shadow finds."),
