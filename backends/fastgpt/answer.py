@@ -1,23 +1,25 @@
 """The body of one completions call, cut anywhere: bytes in, reply events out. Joins the look at the first bytes, the event decoder and
 the translation. Sans-io: never awaits. Failures leave as BackendError."""
 
-from backends.fastgpt.refusal import LONGEST_START, MAX_BODY_BYTES, BodyKind, error_from_body, kind_of_body
+from backends.fastgpt.refusal import LONGEST_START, MAX_BODY_BYTES, BodyKind, error_from_body, json_object, kind_of_body
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
 from contract.sse import MalformedStream, SseDecoder
 from domain.errors import BackendError, FailureKind
+
+MAX_ANSWER_BYTES = 4 * 1024 * 1024  # one JSON body with all node records; the longest one recorded has some hundred KiB
 
 
 class FastGptAnswer:
     """Feed the body's bytes, then finish() once it ended, or break_off() when the connection did."""
 
-    __slots__ = ("_body", "_decoder", "_held", "_is_stream", "_reply", "_status")
+    __slots__ = ("_body", "_decoder", "_held", "_is_json", "_is_stream", "_reply", "_status")
 
     def __init__(self, status: int, reply: FastGptReply) -> None:
         self._status = status
         self._reply = reply
         self._decoder = SseDecoder()
         self._held: bytes | None = b""  # the first bytes, until they tell what the body is
-        self._is_stream = False
+        self._is_stream = self._is_json = False
         self._body = b""  # of a body that is no stream
 
     @property
@@ -33,7 +35,7 @@ class FastGptAnswer:
             piece = self._look_at(self._held)
         if self._is_stream:
             return self._translate(piece)
-        if len(self._body) < MAX_BODY_BYTES:
+        if len(self._body) < (MAX_ANSWER_BYTES if self._is_json else MAX_BODY_BYTES):
             self._body += piece
             return []
         raise error_from_body(self._status, self._body)
@@ -47,9 +49,10 @@ class FastGptAnswer:
                 rest.extend(self._translate(head))
             else:
                 self._body = head
-        if not self._is_stream:
-            raise error_from_body(self._status, self._body)
-        rest.extend(self._last_events())
+        if self._is_stream:
+            rest.extend(self._last_events())
+        else:
+            rest.extend(self._whole_answer())
         finished = self._reply.finish()
         finished.rest[:0] = rest
         return finished
@@ -64,8 +67,16 @@ class FastGptAnswer:
     def _look_at(self, head: bytes) -> bytes:
         """Decide what the body is; the bytes to go on with."""
         self._held = None
-        self._is_stream = kind_of_body(head) is BodyKind.STREAM
+        kind = kind_of_body(head)
+        self._is_stream, self._is_json = kind is BodyKind.STREAM, kind is BodyKind.JSON
         return head.removeprefix(b"\xef\xbb\xbf") if self._is_stream else head
+
+    def _whole_answer(self) -> list[ReplyPart]:
+        """The parts of an answer in one JSON body. Raises BackendError: it is none."""
+        payload = json_object(self._body)
+        if payload is None or not isinstance(payload.get("choices"), list):
+            raise error_from_body(self._status, self._body)
+        return self._reply.read_whole(payload)
 
     def _translate(self, piece: bytes) -> list[ReplyPart]:
         try:

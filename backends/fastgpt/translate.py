@@ -132,6 +132,29 @@ class FastGptReply:
             raise error_from_payload(_object(event))
         return _NOTHING
 
+    def read_whole(self, payload: Mapping[str, Any]) -> list[ReplyPart]:
+        """An answer that came as one JSON body: never asked for, and sent all the same by whatever stands between. Fields come first, as
+        nothing was told yet. Raises BackendError as feed does."""
+        variables, records = payload.get("newVariables"), payload.get("responseData")
+        if isinstance(variables, dict):
+            self._form.see_variables(cast("Mapping[str, Any]", variables))
+        if isinstance(records, list):
+            self._read_records([row for row in cast("list[Any]", records) if isinstance(row, dict)])
+        self._node_failed = self._node_failed or bool(payload.get("error"))
+        choices = payload.get("choices")
+        choice: Any = cast("list[Any]", choices)[0] if isinstance(choices, list) and choices else None
+        message: Any = cast("Mapping[str, Any]", choice).get("message") if isinstance(choice, dict) else None
+        content: Any = cast("Mapping[str, Any]", message).get("content") if isinstance(message, dict) else None
+        self._stopped = True
+        parts: list[ReplyPart] = []
+        for item in cast("list[Any]", content if isinstance(content, list) else [{"text": content}]):
+            row = cast("Mapping[str, Any]", item) if isinstance(item, dict) else {}
+            if "interactive" in row:
+                parts.extend(self._read_question(row))
+            elif words := _joined([row]):
+                parts.extend(self._say(words))
+        return parts
+
     def finish(self) -> FinishedReply:
         """The body has ended. Raises BackendError: no stop chunk, no text, no state tag."""
         if not self._stopped:
