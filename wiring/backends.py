@@ -61,6 +61,7 @@ async def open_fastgpt(given: Ingredients) -> AsyncGenerator[Backend]:
         chat_secret=secret_or_local(settings.chat_secret, given.settings.state_dir, "chat_secret"),
         api=settings.api,
         chat_id_template=settings.chat_id_template,
+        write_chat=settings.write_chat,
         adopt={} if is_shadow else settings.adopt,
         variables={key: settings.variables.get(key, key) for key in FIELDS},
         stage_variable=settings.stage_variable,

@@ -52,6 +52,7 @@ class FastGptSettings(_Section):
     api: Literal["v1", "v2"] = "v1"
     chat_id_template: str = "{prefix}{digest}"  # holds {digest}; may hold {prefix} {tenant} {session}
     adopt: dict[str, str] = {}  # tenant → how its chats were named before this proxy, as "{session}": those conversations are taken over
+    write_chat: str | None = None  # compatibility: said in the session's chat when a field is written; its records are deleted afterwards
     variables: dict[str, str] = {}  # field key → the workflow's name for it, where they differ
     stage_variable: str = "stage_code"
     now_variable: str = "now"

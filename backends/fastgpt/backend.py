@@ -18,7 +18,7 @@ from backends.fastgpt.client import PROBE_CHAT, FastGptClient
 from backends.fastgpt.config import FastGptConfig
 from backends.fastgpt.examination import examined, release_family
 from backends.fastgpt.recovery import Stored, may_be_stored, waits_for, whole_answer
-from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request
+from backends.fastgpt.request import CompletionRequest, chat_id_of, live_request, shadow_request, write_request
 from backends.fastgpt.translate import FastGptReply, FinishedReply, ReplyPart
 from backends.fastgpt.waiting import is_no_answer
 from contract.ports import Backend, Clock, Examined, HeldSession
@@ -81,7 +81,8 @@ class FastGptBackend(Backend):
     async def reply(self, turn: Turn, session: SessionState) -> AsyncGenerator[ReplyEvent]:
         watch = _Stopwatch(self._clock)
         if isinstance(turn.event, SetInfo):
-            for event in self._write_field(turn, turn.event, session, watch):
+            said = await self._told_of_write(turn, turn.event, session)
+            for event in self._write_field(turn, turn.event, session, watch, said):
                 yield event
             return
         request: CompletionRequest | None = None
@@ -207,7 +208,28 @@ class FastGptBackend(Backend):
             return shadow_request(self._config, turn, session, fresh_id=self._new_id())
         return live_request(self._config, turn, session, fresh_id=self._new_id()[:12])
 
-    def _write_field(self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch") -> Iterator[ReplyEvent]:
+    async def _told_of_write(self, turn: Turn, event: SetInfo, session: SessionState) -> tuple[str, ...]:
+        """The old service's way, for workflows that need it: a call of its own in the session's chat, whose two records are deleted. What
+        goes wrong there is a violation and does not cost the write: the value rides with the next call anyway."""
+        said, chat_id = self._config.write_chat, session.memory
+        if said is None or chat_id is None or self._is_shadow:
+            return ()
+        try:
+            after = external_update(session, event.key, event.value, turn.received_at, turn.policy)
+            request = write_request(self._config, turn, after, said, chat_id=chat_id)
+            async with self._client.completion(request.body, request_id=turn.request_id) as upstream:
+                while await upstream.read() is not None:
+                    pass
+            for data_id in (f"{turn.turn_id}-q", turn.turn_id):
+                await self._client.delete_record(chat_id, data_id)
+        except (BackendError, FieldError, UnknownField) as error:
+            log.warning("write_chat_failed", turn_id=turn.turn_id, error=type(error).__name__)
+            return ("write_chat_failed",)
+        return ()
+
+    def _write_field(
+        self, turn: Turn, event: SetInfo, session: SessionState, watch: "_Stopwatch", violations: tuple[str, ...] = ()
+    ) -> Iterator[ReplyEvent]:
         """A field written from outside never reaches the upstream as a turn: it rides along with the next completion."""
         try:
             after = external_update(session, event.key, event.value, turn.received_at, turn.policy)
@@ -221,7 +243,7 @@ class FastGptBackend(Backend):
         if patch:
             yield FormChanged(patch)
         reply = Reply(stage=stage, text="", patch=patch, handoff_reason=after.dialogue.handoff_reason)
-        yield Replied(self._outcome(turn, watch, reply=reply), after)
+        yield Replied(replace(self._outcome(turn, watch, reply=reply), violations=violations), after)
 
     def _replied(self, turn: Turn, session: SessionState, finished: FinishedReply, watch: "_Stopwatch", chat_id: str) -> Replied:
         told = finished.reply

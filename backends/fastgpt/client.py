@@ -63,6 +63,13 @@ class FastGptClient:
         if (json_object(body) or {}).get("code") != 200:
             raise error_from_body(status, body)
 
+    async def delete_record(self, chat_id: str, data_id: str) -> None:
+        """One side of one round. Raises BackendError; deleting what isn't there is a success upstream."""
+        query = httpx.QueryParams({"contentId": data_id, "chatId": chat_id, "appId": self._config.app_id or ""})
+        status, body = await self._short_call("DELETE", f"{self._config.root_url}/api/core/chat/item/delete?{query}")
+        if (json_object(body) or {}).get("code") != 200:
+            raise error_from_body(status, body)
+
     async def get_data(self, path: str, query: Mapping[str, str]) -> Mapping[str, Any]:
         """`data` of a successful envelope. Raises BackendError; MALFORMED when there is no envelope at all, as from an unknown route."""
         return _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"))

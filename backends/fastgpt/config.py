@@ -40,6 +40,7 @@ class FastGptConfig:
     now_variable: str = "now"
     pending_variables: Mapping[str, str] = field(default_factory=dict[str, str])  # key of the stored dialogue → variable, shadow only
     adopt: Mapping[str, str] = field(default_factory=dict[str, str])  # tenant → where its chats from before our time are: "{session}"
+    write_chat: str | None = None  # said in the session's chat when a field is written, as old workflows want it; both records are deleted
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])  # sent with every call
     send_now: bool = False  # live calls too
     resend_form: Literal["always", "never"] = "always"

@@ -45,6 +45,12 @@ def live_request(config: FastGptConfig, turn: Turn, session: SessionState, *, fr
     return _request(chat_id, turn.turn_id, variables, earlier, _spoken(turn))
 
 
+def write_request(config: FastGptConfig, turn: Turn, after: SessionState, said: str, *, chat_id: str) -> CompletionRequest:
+    """Tell the session's chat of a written field at once, in the words its workflow knows. Not streamed: nobody hears the answer."""
+    request = _request(chat_id, turn.turn_id, {**config.extra, **_form_variables(config, after)}, [], said)
+    return CompletionRequest(chat_id=chat_id, body={**request.body, "stream": False, "detail": False})
+
+
 def shadow_request(config: FastGptConfig, turn: Turn, session: SessionState, *, fresh_id: str) -> CompletionRequest:
     """`fresh_id`: never used before. It also names the answer, because some releases refuse an answer id they have seen."""
     variables, earlier = _seed(config, session)

@@ -26,6 +26,7 @@ ABOUT_FASTGPT = (
     "tests/proxy/test_reconcile.py",
     "tests/proxy/test_upstream_faults.py",
     "tests/proxy/test_void_turns.py",
+    "tests/proxy/test_write_chat.py",
     "tests/storage/test_erasure.py",
 )
 _IMPORTS = re.compile(r"^\s*(from|import) (backends\.fastgpt|sim\.fastgpt|tests\.fakes\.both_sides)", re.MULTILINE)
