@@ -44,7 +44,10 @@ _MOVE = """
 WITH lease AS (
     DELETE FROM app.session_leases WHERE tenant_id = $1 AND session_id = $2 AND token = $3 RETURNING 1
 ), pin AS (
-    UPDATE app.accident_sessions SET backend = $4, route_reason = $5, updated_at = now()
+    -- An operator's word is younger than every plan there is: a plan that carries sessions along does not take it back.
+    UPDATE app.accident_sessions SET backend = $4, route_reason = $5, updated_at = now(),
+                                     plan_version = CASE WHEN $9 = 'moved' THEN (SELECT max(version) FROM app.rollout_plans)
+                                                         ELSE plan_version END
     WHERE tenant_id = $1 AND session_id = $2 AND EXISTS (SELECT 1 FROM lease)
 )
 INSERT INTO app.session_moves (tenant_id, session_id, from_backend, to_backend, cause, outcome, lost, author, reason,

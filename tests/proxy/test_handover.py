@@ -12,6 +12,8 @@ import pytest_asyncio
 
 from domain.backend_name import BackendName
 from domain.session import Dialogue, SessionState
+from rollout.handover import moved_by_operator
+from storage.sessions import SessionRows
 from tests.fakes.both_sides import Upstreams, both_backends, said_in, upstreams
 from tests.fakes.house import House, open_house
 from wiring.clock import SystemClock
@@ -153,6 +155,24 @@ async def test_what_fastgpt_cannot_be_told_refuses_a_wish_names_itself_and_yield
         assert (source, target, cause, outcome) == (L, F, "override", "moved")
         assert "candidates" in lost
         await house.publish(override=None, existing_sessions="stay")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_plan_that_carries_does_not_take_an_operators_word_back(world: World):
+    session, rows = "by-word", SessionRows(world.house.pool, world.house.store)
+    await world.house.publish(default=L, override=None, existing_sessions="stay")
+    await played(world, session, FLOWS["single"][:3])
+    await world.house.publish(existing_sessions="carry")
+    held = await rows.hold("t1", session)
+    assert held is not None
+    pin, move = moved_by_operator(held.pin, F, lost=())
+    await rows.move(held, pin, move, author="me", reason="complaint")
+    await played(world, session, FLOWS["single"][3:5])
+    assert await world.served_by(session) == [L, L, L, F, F]
+    await world.house.publish(traffic={"langgraph_ppm": 1_000_000})  # a plan after the word may
+    await played(world, session, FLOWS["single"][5:6])
+    assert (await world.served_by(session))[-1] == L
+    await world.house.publish(traffic={"langgraph_ppm": 0}, existing_sessions="stay")
 
 
 @pytest.mark.parametrize(
