@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+from pathlib import Path
 
 from sim.chance import rate_option
 from sim.fastgpt.eras import ERAS
@@ -28,6 +29,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of plants and noise")
     parser.add_argument("--delay-ms", type=float, default=0.0, help="wait this long before each flow")
     parser.add_argument("--heartbeat-s", type=float, default=HEARTBEAT_S, help="seconds between heartbeats in a stream")
+    parser.add_argument("--script", type=Path, help="YAML: which call of which chat goes wrong, and how")
+    parser.add_argument("--calls-per-minute", type=int, help="refuse more calls than this, as the newest release does")
     parsed = parser.parse_args()
     options = Options(
         model_url=parsed.model_url,
@@ -38,6 +41,8 @@ def main() -> None:
         seed=parsed.seed,
         delay_ms=parsed.delay_ms,
         heartbeat_s=parsed.heartbeat_s,
+        script=parsed.script.read_text("utf-8") if parsed.script else None,
+        calls_per_minute=parsed.calls_per_minute,
     )
     asyncio.run(serve(app_of(options), host=parsed.host, port=parsed.port, exit_with_stdin=parsed.exit_with_stdin))
 

@@ -18,6 +18,7 @@ from sim.fastgpt.auth import Refusal, refusal_of
 from sim.fastgpt.clock import NOW_VARIABLE, local_now
 from sim.fastgpt.eras import Era
 from sim.fastgpt.flow import walk
+from sim.fastgpt.limits import GENERATING, Limits
 from sim.fastgpt.listeners import EventWriter, Nobody
 from sim.fastgpt.memory import UNRECORDED_CHAT, Chats, new_id
 from sim.fastgpt.model_client import ModelClient
@@ -25,6 +26,7 @@ from sim.fastgpt.plants import Planting
 from sim.fastgpt.requests import Ask, BadRequest, ask_from_body, require_message_list
 from sim.fastgpt.responses import bare_stream, event_stream, json_response, refusal_response
 from sim.fastgpt.run import Listener, Run
+from sim.fastgpt.script import HEADER, Script
 from sim.fastgpt.variables import dumps, merged, visible
 from sim.fastgpt.workflow import Workflow
 
@@ -45,6 +47,8 @@ class Server:
     delay_s: float
     heartbeat_s: float
     stats: Counter[str]
+    script: Script
+    limits: Limits
 
 
 class Completions:
@@ -76,11 +80,21 @@ class Completions:
             ask = ask_from_body(body)
         except BadRequest as bad:
             return await _early_error(request, str(bad), wants_stream=wants_stream)
-        await asyncio.sleep(self._server.delay_s)
-        return await self._run(request, ask, is_v2=is_v2)
+        if (told := self._server.limits.too_many()) is not None:
+            return json_response(wire.error_envelope(told, code=429, status_text="error") | {"errorType": "UserError"}, status=429)
+        if not self._server.limits.take(ask.chat_id):
+            return await _refused(request, GENERATING, wants_stream=wants_stream)
+        try:
+            await asyncio.sleep(self._server.delay_s)
+            faults = self._server.script.faults_of(ask.chat_id, request.headers.get(HEADER))
+            return await self._run(request, ask, faults, is_v2=is_v2)
+        except ValueError as error:
+            return web.json_response({"error": str(error)}, status=400)
+        finally:
+            self._server.limits.give_back(ask.chat_id)
 
-    async def _run(self, request: web.Request, ask: Ask, *, is_v2: bool) -> web.StreamResponse:
-        plants = self._server.planting.for_session(ask.chat_id)
+    async def _run(self, request: web.Request, ask: Ask, faults: frozenset[str], *, is_v2: bool) -> web.StreamResponse:
+        plants = self._server.planting.for_session(ask.chat_id) | faults
         for name in plants:
             self._server.stats[f"planted_{name}"] += 1
         if "http_error_body" in plants:

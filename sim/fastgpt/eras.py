@@ -15,6 +15,7 @@ class Era:
     id_without_chat: bool = True
     empty_detail_is_array: bool = True
     security_headers: bool = True
+    locks_chats: bool = False  # one answer a chat at a time
     names_requests: bool = False  # x-request-id on every response
 
 
@@ -23,6 +24,8 @@ ERAS = {
     for era in (
         Era(release="4.9.0", has_workflow_duration=False, has_v2=False, error_key=True, id_without_chat=False, security_headers=False),
         Era(release="4.11.1"),
-        Era(release="4.16.0", flow_responses_first=True, error_key=True, empty_detail_is_array=False, names_requests=True),
+        Era(
+            release="4.16.0", flow_responses_first=True, error_key=True, empty_detail_is_array=False, names_requests=True, locks_chats=True
+        ),
     )
 }

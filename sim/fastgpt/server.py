@@ -1,6 +1,7 @@
 """Puts the emulator together: routes, the model's client, and the two routes of its own under /sim."""
 
 import random
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,12 @@ from aiohttp import web
 from sim.fastgpt.chats_api import ChatsApi
 from sim.fastgpt.completions import Completions, Server
 from sim.fastgpt.eras import ERAS
+from sim.fastgpt.limits import Limits
 from sim.fastgpt.memory import Chats
 from sim.fastgpt.model_client import ModelClient
 from sim.fastgpt.plants import Planting
 from sim.fastgpt.responses import order_headers
+from sim.fastgpt.script import Script, script_from
 from sim.fastgpt.workflow import load_workflow
 
 DEFAULT_KEY = "fastgpt-demo-key-0001"
@@ -38,6 +41,8 @@ class Options:
     delay_ms: float = 0.0
     heartbeat_s: float = HEARTBEAT_S
     workflow: str | None = None
+    script: str | None = None  # YAML text: which call of which chat goes wrong (sim/fastgpt/script.py)
+    calls_per_minute: int | None = None  # the newest release limits a team's calls
 
 
 def app_of(options: Options) -> web.Application:
@@ -52,6 +57,8 @@ def app_of(options: Options) -> web.Application:
         delay_s=options.delay_ms / 1000,
         heartbeat_s=options.heartbeat_s,
         stats=Counter(),
+        script=script_from(options.script) if options.script else Script(),
+        limits=Limits(locks_chats=ERAS[options.era].locks_chats, per_minute=options.calls_per_minute, now=time.monotonic),
     )
     app = web.Application(client_max_size=16 * 1024 * 1024)
 
