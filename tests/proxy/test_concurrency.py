@@ -153,6 +153,30 @@ async def test_c4_a_turn_cancelled_at_any_await_leaves_no_lease_no_connection_an
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("stream", [False, True])
+async def test_c4_a_commit_that_has_begun_is_brought_to_its_end_by_whoever_is_cancelled(fleet: Fleet, session, stream, monkeypatch):
+    house, real = fleet.houses[0], fleet.houses[0].store.commit
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(record: Any) -> int:
+        begun.set()
+        await goes_on.wait()
+        return await real(record)
+
+    monkeypatch.setattr(house.store, "commit", slow)
+    turn = asyncio.create_task(house.chat(session, "你好", stream=stream))
+    await begun.wait()
+    for task in (turn, *house.doors.tasks):
+        task.cancel()
+    await asyncio.sleep(0)
+    goes_on.set()
+    await asyncio.gather(turn, *house.doors.tasks, return_exceptions=True)
+    assert await fleet.versions(session) == [1]
+    assert await house.pool.fetchval("SELECT count(*) FROM app.session_leases WHERE session_id = $1", session) == 0
+    assert await house.pool.fetchval("SELECT count(*) FROM app.turns WHERE session_id = $1 AND status <> 'committed'", session) == 0
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_c5_many_sessions_with_many_turns_each_meet_no_deadlock_and_none_starves(fleet: Fleet, session):
     sessions, each = 100, 5
     before = await fleet.houses[0].pool.fetchval("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")

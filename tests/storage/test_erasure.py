@@ -37,7 +37,9 @@ class World:
         for number, text in enumerate(SAID):
             answer = await self.house.chat(session, text, Idempotency_Key=f"{session}-{number}")
             assert answer.json()["code"] == "200"
-        await self.house.call("/set_info", {"sessionId": session, "key": "sjhm1", "value": "13900139000"}, Idempotency_Key=f"{session}-w")
+        for key in ("w", "same"):
+            body = {"sessionId": session, "key": "sjhm1", "value": "13900139000"}
+            await self.house.call("/set_info", body, Idempotency_Key=f"{session}-{key}")
 
     async def erase(self, session: str) -> None:
         held = await self.rows.hold("t1", session)
@@ -98,6 +100,7 @@ async def test_every_call_of_an_erased_session_answers_410_and_a_neighbour_s_doe
         ("/chat?stream=true", {"text": SAID[3], "needFormUpdate": True, "useTextChunk": False}, f"{session}-3"),
         ("/chat", {"text": "还在吗"}, None),
         ("/set_info", {"key": "sjhm1", "value": "13900139000"}, f"{session}-w"),
+        ("/set_info", {"key": "sjhm1", "value": "13900139000"}, f"{session}-same"),  # it had changed nothing, so no turn knows of it
         ("/set_info", {"key": "sjhm1", "value": "13700137000"}, None),
         ("/get_info", {"key": "sjhm1"}, None),
     ]
