@@ -72,22 +72,16 @@ class FastGptClient:
 
     async def get_data(self, path: str, query: Mapping[str, str]) -> Mapping[str, Any]:
         """`data` of a successful envelope. Raises BackendError; MALFORMED when there is no envelope at all, as from an unknown route."""
-        return _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"))
+        return _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"), dict)
 
     async def get_rows(self, path: str, query: Mapping[str, str]) -> list[Mapping[str, Any]]:
         """As `get_data`, where `data` is a list of objects."""
-        status, body = await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}")
-        envelope = json_object(body)
-        if envelope is None:
-            raise BackendError(FailureKind.MALFORMED, f"no_envelope:{status}")
-        rows = envelope.get("data")
-        if envelope.get("code") != 200 or not isinstance(rows, list):
-            raise error_from_body(status, body)
+        rows = _data(*await self._short_call("GET", f"{self._config.root_url}{path}?{httpx.QueryParams(query)}"), list)
         return [cast("Mapping[str, Any]", row) for row in cast("list[Any]", rows) if isinstance(row, dict)]
 
     async def post_data(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """As `get_data`, for the routes that read by POST."""
-        return _data(*await self._short_call("POST", f"{self._config.root_url}{path}", orjson.dumps(body)))
+        return _data(*await self._short_call("POST", f"{self._config.root_url}{path}", orjson.dumps(body)), dict)
 
     async def refused_call(self, api: str) -> tuple[httpx.Headers, Mapping[str, Any] | None]:
         """Headers and envelope of a call that every release refuses before it starts anything: one without a message. The envelope is None
@@ -145,14 +139,15 @@ class FastGptClient:
             raise failure_of(error, has_answered=False, limit="first_byte") from error
 
 
-def _data(status: int, body: bytes) -> Mapping[str, Any]:
+def _data(status: int, body: bytes, shape: type) -> Any:
+    """`data` of a successful envelope, which must be of that shape."""
     envelope = json_object(body)
     if envelope is None:
         raise BackendError(FailureKind.MALFORMED, f"no_envelope:{status}")
     data = envelope.get("data")
-    if envelope.get("code") != 200 or not isinstance(data, dict):
+    if envelope.get("code") != 200 or not isinstance(data, shape):
         raise error_from_body(status, body)
-    return cast("Mapping[str, Any]", data)
+    return data
 
 
 class Completion:
