@@ -2,15 +2,17 @@
 
 import asyncio
 import os
+import re
 from typing import Annotated
 
 import httpx
 from cyclopts import App, Parameter
+from rich.markup import escape
 from rich.table import Table
 
 from cli.exit_codes import Exit
 from cli.output import complain, console, print_json
-from conformance.caller import Caller
+from conformance.caller import Caller, KeyRejected
 from conformance.checks import Result, run_checks
 
 app = App(name="contract", help="The partners' wire.")
@@ -38,9 +40,15 @@ def check(
     if not api_key:
         complain("give --key, or set CROSSFADE_KEY")
         return Exit.USAGE
+    if not _is_address(url):
+        complain("the address must begin with http:// or https:// and name a host")
+        return Exit.USAGE
     try:
-        results = asyncio.run(_run(url, api_key, with_ours=not core))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        results = asyncio.run(_run(url, api_key, core=core))
+    except KeyRejected:
+        complain("the service does not accept this key")
+        return Exit.REFUSED
+    except httpx.HTTPError as error:
         complain(f"the service did not answer ({type(error).__name__})")
         return Exit.UNREACHABLE
     has_failed = not all(result.has_passed for result in results)
@@ -55,9 +63,17 @@ def check(
     return Exit.FAILED if has_failed else Exit.OK
 
 
-async def _run(url: str, api_key: str, *, with_ours: bool) -> list[Result]:
+def _is_address(url: str) -> bool:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parsed.scheme in ("http", "https") and bool(re.fullmatch(r"[A-Za-z0-9.:-]+", parsed.host))
+
+
+async def _run(url: str, api_key: str, *, core: bool) -> list[Result]:
     async with httpx.AsyncClient(base_url=url.rstrip("/"), timeout=SECONDS) as http:
-        return [result async for result in run_checks(Caller(http, api_key), with_ours=with_ours)]
+        return [result async for result in run_checks(Caller(http, api_key, core=core, seconds=SECONDS))]
 
 
 def _print(results: list[Result]) -> None:
@@ -65,7 +81,8 @@ def _print(results: list[Result]) -> None:
     for column in ("", "check", "promise", "expected", "seen"):
         table.add_column(column)
     for one in results:
-        table.add_row("[green]✓[/]" if one.has_passed else "[red]✗[/]", one.check.name, one.check.says, one.expected, one.seen)
+        mark = "[green]✓[/]" if one.has_passed else "[red]✗[/]"
+        table.add_row(mark, one.check.name, one.check.says, escape(one.expected), escape(one.seen))  # a service may say anything
     console.print(table)
     passed = sum(one.has_passed for one in results)
     console.print(f"{passed} of {len(results)} promises kept", highlight=False)

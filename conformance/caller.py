@@ -1,5 +1,6 @@
 """A partner's side of the wire: what is sent, what came back, and how a check says that the two do not fit."""
 
+import asyncio
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,11 @@ import httpx
 import orjson
 
 PHOTO = "【拍摄完成】"
+MAX_BYTES = 1024 * 1024  # of one answer
+
+
+class KeyRejected(Exception):
+    """The service does not know this key, so nothing can be judged."""
 
 
 class Mismatch(Exception):
@@ -16,13 +22,16 @@ class Mismatch(Exception):
 
     def __init__(self, expected: object, seen: object) -> None:
         super().__init__("not as agreed")
-        self.expected = _short(expected)
-        self.seen = _short(seen)
+        self.expected = _text(expected)
+        self.seen = _text(seen)
 
 
-def _short(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+def short(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def expect(what: str, expected: object, seen: object) -> None:
@@ -69,9 +78,14 @@ class Told:
 
 
 class Caller:
-    """One run of the checks: every session it opens is new, and its names say where they came from."""
+    """One run of the checks: every session it opens is new, and its names say where they came from.
 
-    def __init__(self, http: httpx.AsyncClient, api_key: str) -> None:
+    `core`: the service of before is asked, which knows no versions and no codes of its own for errors. `seconds` bounds a whole answer.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, api_key: str, *, core: bool = False, seconds: float = 60.0) -> None:
+        self.core = core
+        self._seconds = seconds
         self._http = http
         self._api_key = api_key
         self._run = uuid.uuid4().hex[:12]
@@ -104,18 +118,39 @@ class Caller:
         headers = {"X-API-Key": self._api_key if api_key is None else api_key, "content-type": "application/json"}
         headers |= {"Idempotency-Key": key} if key else {}
         content = body if isinstance(body, bytes) else orjson.dumps(body)
-        response = await self._http.post(path, content=content, headers=headers)
-        return told_by(response)
+        told = bytearray()
+        try:
+            async with asyncio.timeout(self._seconds), self._http.stream("POST", path, content=content, headers=headers) as response:
+                async for piece in response.aiter_bytes():
+                    told += piece
+                    if len(told) > MAX_BYTES:
+                        raise Mismatch(f"an answer of at most {MAX_BYTES} bytes", "one without end")
+        except (TimeoutError, httpx.ReadTimeout):
+            raise Mismatch(f"an answer within {self._seconds:g} s", "none") from None
+        return told_by(response, bytes(told))
+
+    async def require_key(self) -> None:
+        """Raises KeyRejected. One call that starts no session."""
+        try:
+            told = await self.post("/get_info", {"sessionId": self.new_session(), "key": "sgyy"})
+        except Mismatch:
+            return  # whatever this is, the checks will say it
+        if told.status in (401, 403) or told.code in ("401", "403"):
+            raise KeyRejected
+
+    def redacted(self, text: str) -> str:
+        """A service may say back what it was sent; nobody is shown a key."""
+        return text.replace(self._api_key, "[key]")
 
 
-def told_by(response: httpx.Response) -> Told:
+def told_by(response: httpx.Response, body: bytes) -> Told:
     """Raises Mismatch: neither a JSON object nor a stream of events."""
     headers = {name.lower(): value for name, value in response.headers.items()}
     if headers.get("content-type", "").startswith("text/event-stream"):
-        events = tuple(_events(response.text))
+        events = tuple(_events(body.decode("utf-8", "replace")))
         row = next((data for name, data in reversed(events) if name in ("done", "error")), {})
-        return Told(status=response.status_code, headers=headers, body=response.content, row=row, events=events)
-    return Told(status=response.status_code, headers=headers, body=response.content, row=_object(response.content))
+        return Told(status=response.status_code, headers=headers, body=body, row=row, events=events)
+    return Told(status=response.status_code, headers=headers, body=body, row=_object(body))
 
 
 def _events(text: str) -> list[tuple[str, Mapping[str, Any]]]:

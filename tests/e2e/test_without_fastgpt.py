@@ -18,7 +18,16 @@ LINES = {
     "wiring/backends.py": "    BackendName.FASTGPT: open_fastgpt,\n",
     "wiring/settings.py": '                **_given("FASTGPT", self.fastgpt, "base_url", "api_key", "chat_secret"),\n',
 }
-SUITES = ("tests/contract", "tests/rollout", "tests/backends/langgraph", "tests/golden", "tests/proxy", "tests/shadow", "tests/storage")
+SUITES = tuple(f"tests/{name}" for name in ("contract", "domain", "rollout", "backends/langgraph", "golden", "proxy", "shadow", "storage"))
+    "tests/contract",
+    "tests/domain",
+    "tests/rollout",
+    "tests/backends/langgraph",
+    "tests/golden",
+    "tests/proxy",
+    "tests/shadow",
+    "tests/storage",
+)
 # What is about FastGPT itself, or needs both sides at once; it goes with the adapter.
 ABOUT_FASTGPT = (
     "tests/proxy/test_adoption.py",
