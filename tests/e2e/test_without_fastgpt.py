@@ -18,7 +18,7 @@ LINES = {
     "wiring/backends.py": "    BackendName.FASTGPT: open_fastgpt,\n",
     "wiring/settings.py": '                **_given("FASTGPT", self.fastgpt, "base_url", "api_key", "chat_secret"),\n',
 }
-SUITES = tuple(f"tests/{name}" for name in ("contract", "domain", "rollout", "backends/langgraph", "golden", "proxy", "shadow", "storage"))
+SUITES = (
     "tests/contract",
     "tests/domain",
     "tests/rollout",
